@@ -204,7 +204,7 @@ async function fillTenant(store: SqliteStore, now: number, events: number): Prom
   await store.tenants.create(tenant, user, signingKey);
   await store.tenants.createUser(aUser({ tenantId, roles: [{ role: 'viewer', env: 'staging' }] }));
   const login = aLogin({ tenantId, userId: user.id, createdAt: now, expiresAt: now + dayMs });
-  await store.logins.create(login);
+  await store.logins.put(login);
   await store.logins.signedInFrom(user.id, '192.0.2.0/24', now);
   const account = { issuer: 'https://idp.example.com', subject: user.id, userId: user.id, tenantId };
   await store.identities.link({ ...account, linkedAt: now });

@@ -118,7 +118,7 @@ export const mongoAgentStreams = (streams: Collection<AgentStreamRow>): AgentStr
     return (await streams.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(record);
   },
   listAway: (tenantId, env, period, limit) => awayAgents(streams, tenantId, env, period, limit),
-  remove(before, limit) {
+  removeBefore(before, limit) {
     const ended = { $or: [{ endedAt: null }, { endedAt: { $lt: before } }] };
     return deleteSome(streams, { startedAt: { $lt: before }, ...ended } as Filter<AgentStreamRow>, { limit });
   },

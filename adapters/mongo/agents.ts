@@ -265,7 +265,7 @@ export function mongoAgents(
         ...(lastEnv === null ? {} : { lastEnv: typeof lastEnv === 'string' ? lastEnv : { $in: lastEnv } }),
       }),
     retire: (before, now, limit) => retireAgents(agents, reports, before, now, limit),
-    remove: (before, limit) => forgetAgents(agents, reports, before, limit),
+    removeBefore: (before, limit) => forgetAgents(agents, reports, before, limit),
     addLeftOut: (tenantId, hour, count) => addLeftOut(leftOut, tenantId, hour, count),
     async countLeftOut(tenantId, hour) {
       return (await leftOut.findOne({ _id: leftOutId(tenantId, hour) }))?.count ?? 0;

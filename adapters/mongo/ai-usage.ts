@@ -28,7 +28,7 @@ export function mongoAiUsage(usage: Collection<AiDayRow>): AiUsageStore {
         .toArray();
       return rows.map((row) => aiDayRecord.fromDocument(row));
     },
-    async remove(before) {
+    async removeBefore(before) {
       return (await usage.deleteMany({ day: { $lt: before } })).deletedCount;
     },
   };

@@ -131,7 +131,7 @@ export function mongoEvents(
     countReceived: (tenantId, before) =>
       events.countDocuments({ tenantId, receivedAt: { $lt: before } }, bounded),
 
-    remove: (tenantId, before, limit) => purgeEvents(events, runs, removals, tenantId, before, limit),
+    removeBefore: (tenantId, before, limit) => purgeEvents(events, runs, removals, tenantId, before, limit),
     removeAll: (tenantId, limit) =>
       purgeEvents(events, runs, removals, tenantId, Number.MAX_SAFE_INTEGER, limit),
   };

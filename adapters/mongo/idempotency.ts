@@ -59,7 +59,7 @@ export function mongoIdempotency(rows: Collection<KeyedRequestRow>): Idempotency
     async release(request, newId, now) {
       await rows.updateOne({ _id: idOf(request), newId, answer: null }, { $min: { runsUntil: now } });
     },
-    async sweep(now, limit) {
+    async removeExpired(now, limit) {
       const expired = await rows
         .find({ expiresAt: { $lte: now } }, { projection: { _id: 1 } })
         .sort({ expiresAt: 1 })

@@ -172,7 +172,7 @@ export function mongoTools({ documents, rows: collection }: ToolCollections, tur
     ...readsOf(parts),
     ...decisionsOf(parts),
     observe: (observation, unseenBefore, rooms) => observe(parts, observation, unseenBefore, rooms),
-    async remove(before, limit) {
+    async removeBefore(before, limit) {
       for (;;) {
         const unseen = await rows.unruled(before, limit);
         const removed = await forgetRows(parts, unseen, before);

@@ -211,7 +211,7 @@ export function redisValues(link: Link, prefix: string): ValueStore {
       await link.run(removeScript, [keyOf(tenantId, key)], accountsOf(tenantId, '', key, 0));
     },
     removeAll: (tenantId, limit) => removeKeysOf(link, prefix, tenantId, limit),
-    sweep: async () => 0,
+    removeExpired: async () => 0,
   };
 }
 

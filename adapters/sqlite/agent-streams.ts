@@ -66,7 +66,7 @@ export function agentStreamStore(db: Database): Sync<AgentStreamStore> {
         return { agentId, streams: finish(of(tenantId, env, agentId, { since, until: awayBefore })) };
       });
     },
-    remove: (before, limit) =>
+    removeBefore: (before, limit) =>
       db.run(
         `DELETE FROM agent_streams WHERE rowid IN (SELECT rowid FROM agent_streams
            WHERE started_at < ?1 AND ifnull(ended_at, started_at) < ?1 ORDER BY started_at LIMIT ?2)`,

@@ -140,7 +140,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
       return Number(db.get(sql, [tenantId, ...where.params])?.[0]);
     },
     retire: (before, now, limit) => retireAgents(db, before, now, limit),
-    remove: (before, limit) => forgetAgents(db, before, limit),
+    removeBefore: (before, limit) => forgetAgents(db, before, limit),
   };
 }
 

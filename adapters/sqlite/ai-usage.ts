@@ -29,6 +29,6 @@ export function aiUsageStore(db: Database): Sync<AiUsageStore> {
           since,
         ])
         .map(days.read),
-    remove: (before) => db.run('DELETE FROM ai_usage WHERE day < ?', [before]),
+    removeBefore: (before) => db.run('DELETE FROM ai_usage WHERE day < ?', [before]),
   };
 }

@@ -62,7 +62,7 @@ export function idempotencyStore(db: Database): Sync<IdempotencyStore> {
         [now, tenantId, id, newId],
       );
     },
-    sweep: (now, limit) =>
+    removeExpired: (now, limit) =>
       db.run(
         `DELETE FROM idempotency WHERE (tenant_id, id) IN
            (SELECT tenant_id, id FROM idempotency WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,

@@ -13,7 +13,7 @@ import { createPrivate, lockStore } from './lock.ts';
 import { narrowTo, tenantPages } from './move/tenant-source.ts';
 import { openFile } from './open.ts';
 import { kinds, storesOf } from './stores.ts';
-import { finish, type OfStore, type SqliteStore, type StoreName, type Stores } from './sync.ts';
+import { finish, type OfStore, type SqliteStore, type StoreName, type Stores, storeCall } from './sync.ts';
 import { notedWrite } from './threads/serve.ts';
 import type { NotedWrite } from './threads/wire.ts';
 import { UsageWriter } from './usage/write.ts';
@@ -70,12 +70,13 @@ class InlineConnection {
 
   async call(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
     this.#requireOpen();
-    const encoded = store === 'events' && method === 'ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
+    const name = storeCall(store, method);
+    const encoded = name === 'events.ingest' ? [encodeBatch(args[0] as EventBatch)] : args;
     const stores = this.#stores as unknown as { readonly [n: string]: { readonly [m: string]: AnyMethod } };
     const run = () => stores[store]?.[method]?.(...encoded);
     const isWrite = (kinds[store] as { readonly [method: string]: string })[method] === 'write';
     try {
-      if (!isWrite) return readAnswer(store, method, finish(run()));
+      if (!isWrite) return readAnswer(name, finish(run()));
       return this.#db.atomically(() => {
         this.#calls.maintain();
         this.#usage.fold();

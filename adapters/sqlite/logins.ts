@@ -32,7 +32,7 @@ function noteNetwork(db: Database, userId: string, network: string, now: number)
 }
 
 export const loginStore = (db: Database): Sync<LoginStore> => ({
-  create: (login) => putLogin(db, login),
+  put: (login) => putLogin(db, login),
   get: (tokenHash, now) =>
     logins.maybe(
       db.get(`SELECT ${logins.columns} FROM logins WHERE token_hash = ? AND expires_at > ?`, [

@@ -25,6 +25,11 @@ export type OfStore = 'ping' | 'storage' | 'close' | 'noting' | 'readTenant';
 
 export type StoreName = Exclude<keyof SqliteStore, OfStore>;
 
+/** Name of a method with its store, as `events.ingest`: code that treats some methods differently compares these. */
+export type StoreCall = { [N in StoreName]: `${N}.${keyof SqliteStore[N] & string}` }[StoreName];
+
+export const storeCall = (store: string, method: string): StoreCall => `${store}.${method}` as StoreCall;
+
 /**
  * Every store on one connection. Batches arrive encoded, and pages of events leave as they are stored: the caller's
  * thread encodes and parses.

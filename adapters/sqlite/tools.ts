@@ -147,7 +147,7 @@ export function toolStore(db: Database): Sync<ToolStore> {
     },
     decide: (change) => decide(db, tools, change),
     setMode: (change) => setMode(tools, change),
-    remove: (before, limit) =>
+    removeBefore: (before, limit) =>
       db.run(
         `DELETE FROM tool_definitions WHERE id IN
            (SELECT id FROM tool_definitions WHERE decision IS NULL AND last_seen_at < ? LIMIT ?)`,

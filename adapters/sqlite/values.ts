@@ -142,7 +142,7 @@ export const valueStore = (db: Database, mayGrow: () => boolean): Sync<ValueStor
       `DELETE FROM session_values WHERE rowid IN (SELECT rowid FROM session_values WHERE tenant_id = ? LIMIT ?)`,
       [tenantId, limit],
     ),
-  sweep: (now, limit) =>
+  removeExpired: (now, limit) =>
     db.run(
       `DELETE FROM session_values WHERE rowid IN (SELECT rowid FROM session_values
          WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`,

@@ -109,7 +109,7 @@ export interface AgentStore {
    */
   retire(before: number, now: number, limit: number): Promise<number>;
   /** Removes registrations not seen since `before`, unless they carry an explicit assignment; returns how many. */
-  remove(before: number, limit: number): Promise<number>;
+  removeBefore(before: number, limit: number): Promise<number>;
   /** Adds to the agents of a tenant that were not registered in an hour (counted since 1970). */
   addLeftOut(tenantId: string, hour: number, count: number): Promise<void>;
   /** Agents that were not registered in this hour. */
@@ -147,8 +147,8 @@ export interface AgentStreamStore {
     period: { readonly since: number; readonly awayBefore: number; readonly leastMs: number },
     limit: number,
   ): Promise<readonly AwayAgent[]>;
-  /** Forgets streams that ended, or began and never ended, before `before`; returns how many. */
-  remove(before: number, limit: number): Promise<number>;
+  /** Removes streams that ended, or began and never ended, before `before`; returns how many. */
+  removeBefore(before: number, limit: number): Promise<number>;
 }
 
 /** Part of a list of agents. */

@@ -51,10 +51,10 @@ export interface PendingPageRequest extends PageRequest {
   readonly after?: DeadlinePlace;
 }
 
-/** Inserting, deciding and timing out note in the same write that it is not announced yet, until `announced`. */
+/** Requests, decisions and timeouts note in the same write that they are not announced yet, until `announced`. */
 export interface ApprovalStore {
   /**
-   * Keeps the arguments of an approval that will be inserted. When the large ones of the environment (over `largeArgs`)
+   * Keeps the arguments of an approval before its request. When the large ones of the environment (over `largeArgs`)
    * would hold more than `quota` bytes, keys give way (`largestHolders`): large arguments of timed out approvals are
    * removed first, then those of decided ones, oldest first. Pending ones stay. `full` when that makes too little room:
    * nothing is kept, and nothing removed. Arguments without a key count as one key's. Where
@@ -62,7 +62,7 @@ export interface ApprovalStore {
    * @throws HubError('disk_full') for large ones, while the store has too little room
    */
   keepArgs(args: KeptArgs, quota: number): Promise<'kept' | 'full'>;
-  /** Removes the arguments of an approval that was not inserted. Safe to repeat. */
+  /** Removes the arguments of an approval that was not requested. Safe to repeat. */
   dropArgs(tenantId: string, id: string): Promise<void>;
   /** Removes large arguments created before `before`, at most `limit`; returns how many. */
   dropLargeArgs(before: number, limit: number): Promise<number>;

@@ -1,4 +1,4 @@
-// Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.insert(key)` writes the key
+// Recording: a note beside the write that it is about. `noted(ports, principal, {...}).keys.create(key)` writes the key
 // and the entry, or neither.
 
 import type { JsonObject } from '../contract/record.ts';

@@ -192,7 +192,7 @@ export interface EventStore {
    * Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events.
    * Call until 0.
    */
-  remove(tenantId: string, before: number, limit: number): Promise<number>;
+  removeBefore(tenantId: string, before: number, limit: number): Promise<number>;
   /** The same for all events of a tenant that is removed: their bytes are overwritten. */
   removeAll(tenantId: string, limit: number): Promise<number>;
 }

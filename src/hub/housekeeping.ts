@@ -96,8 +96,8 @@ const dutiesOf = (
       // These two take all at once: a second time finds none.
       (now) => logins.removeExpired(now),
       (now) => logins.removeNetworks(now - familiarMs),
-      (now) => values.sweep(now, batch),
-      (now) => idempotency.sweep(now, batch),
+      (now) => values.removeExpired(now, batch),
+      (now) => idempotency.removeExpired(now, batch),
       (now) => operatorTokens.removeExpired(now, batch),
       (now) => serviceAccounts.removeExpiredTokens(now - expiredTokenMs, batch),
     ],
@@ -107,10 +107,10 @@ const dutiesOf = (
     name: 'unseen',
     everyMs: dayMs,
     steps: [
-      (now) => agents.remove(now - unseenMs, batch),
-      (now) => tools.remove(now - unseenToolMs, batch),
+      (now) => agents.removeBefore(now - unseenMs, batch),
+      (now) => tools.removeBefore(now - unseenToolMs, batch),
       // All at once: a second time finds none.
-      (now) => aiUsage.remove(dayOf(now - aiUsageDays * dayMs)),
+      (now) => aiUsage.removeBefore(dayOf(now - aiUsageDays * dayMs)),
     ],
   },
   {
@@ -118,7 +118,7 @@ const dutiesOf = (
     everyMs: hourMs,
     steps: [
       (now) => agents.retire(now - idleMs, now, batch),
-      (now) => agentStreams.remove(now - pastStreamMs, batch),
+      (now) => agentStreams.removeBefore(now - pastStreamMs, batch),
       (now) => agents.removeLeftOut(Math.floor(now / hourMs) - 1),
     ],
   },

@@ -97,5 +97,5 @@ export interface ToolStore {
     limit: number,
   ): Promise<readonly ToolDefinition[]>;
   /** Removes entries without a ruling that nobody reported since `before`, at most `limit`; returns how many. */
-  remove(before: number, limit: number): Promise<number>;
+  removeBefore(before: number, limit: number): Promise<number>;
 }

@@ -109,7 +109,7 @@ export function agentStreamsContract(name: string, open: Open): void {
       expect(await of()).toEqual(many.slice(20).reverse());
       // Others' streams are older than these, or end later.
       const before = t0 + 120;
-      while ((await agentStreams.remove(before, 50)) > 0);
+      while ((await agentStreams.removeBefore(before, 50)) > 0);
       expect(await of()).toEqual(many.slice(119).reverse());
     });
   });

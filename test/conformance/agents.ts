@@ -155,7 +155,7 @@ export function agentsContract(name: string, open: Open): void {
       });
       expect(await agents.assign(tenantId, ['b'], 'base')).toEqual(['b']);
       expect(await listed(agents, tenantId)).toEqual(['a', 'b', 'kept', 'young']);
-      expect(await agents.remove(old + 11, 9)).toBe(1);
+      expect(await agents.removeBefore(old + 11, 9)).toBe(1);
     });
 
     it('counts agents that were left out by hour', async () => {
@@ -302,12 +302,12 @@ export function agentsContract(name: string, open: Open): void {
       }
       await agents.seen(tenantId, 'young', 'production', old + 10, uuid());
       await agents.assign(tenantId, ['kept'], 'base');
-      expect(await agents.remove(old, 10)).toBe(0);
-      expect(await agents.remove(old + 10, 2)).toBe(2);
-      expect(await agents.remove(old + 10, 2)).toBe(1);
-      expect(await agents.remove(old + 10, 2)).toBe(0);
+      expect(await agents.removeBefore(old, 10)).toBe(0);
+      expect(await agents.removeBefore(old + 10, 2)).toBe(2);
+      expect(await agents.removeBefore(old + 10, 2)).toBe(1);
+      expect(await agents.removeBefore(old + 10, 2)).toBe(0);
       expect(await listed(agents, tenantId)).toEqual(['kept', 'young']);
-      await agents.remove(old + 11, 10);
+      await agents.removeBefore(old + 11, 10);
     });
 
     it('tenants do not see or change each other', async () => {

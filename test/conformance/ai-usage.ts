@@ -45,11 +45,11 @@ export function aiUsageContract(name: string, open: Open): void {
     it('forgets old days of all tenants', async () => {
       const { aiUsage } = shared.get();
       const [one, two] = [uuid(), uuid()];
-      await aiUsage.remove('2020-01-02');
+      await aiUsage.removeBefore('2020-01-02');
       for (const tenantId of [one, two]) await aiUsage.add(tenantId, '2020-01-01', use);
       await aiUsage.add(one, '2020-01-02', use);
-      expect(await aiUsage.remove('2020-01-02')).toBe(2);
-      expect(await aiUsage.remove('2020-01-02')).toBe(0);
+      expect(await aiUsage.removeBefore('2020-01-02')).toBe(2);
+      expect(await aiUsage.removeBefore('2020-01-02')).toBe(0);
       expect((await aiUsage.listDays(one, '2020-01-01')).map(({ day }) => day)).toEqual(['2020-01-02']);
     });
   });

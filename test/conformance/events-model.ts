@@ -208,7 +208,8 @@ export function eventsModelContract(name: string, open: Open): void {
               if (round === 2) break;
               const before = t0 + purgeBefore;
               let removed = 0;
-              for (let n = -1; n !== 0; removed += n) n = await store.events.remove(tenantId, before, limit);
+              for (let n = -1; n !== 0; removed += n)
+                n = await store.events.removeBefore(tenantId, before, limit);
               expect(removed).toBe(list.filter((e) => e.createdAt < before).length);
               list.splice(0, list.length, ...list.filter((e) => e.createdAt >= before));
             }

@@ -122,7 +122,7 @@ export function eventsSeriesContract(name: string, open: Open): void {
           }
         }
         // A part of the events goes.
-        if (turn === 0) expect(await store.events.remove(tenantId, t0 + 100, 1000)).toBeGreaterThan(60);
+        if (turn === 0) expect(await store.events.removeBefore(tenantId, t0 + 100, 1000)).toBeGreaterThan(60);
       }
     });
 

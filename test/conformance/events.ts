@@ -135,7 +135,7 @@ export function eventsContract(name: string, open: Open): void {
       });
       const [stored] = await readAll(store, kept);
       expect(await store.events.get(kept, stored?.id ?? '')).toEqual(stored);
-      expect(await store.events.remove(kept, t0 + 60_001, 3)).toBe(3);
+      expect(await store.events.removeBefore(kept, t0 + 60_001, 3)).toBe(3);
       expect(await read(kept, everything)).toHaveLength(1);
     });
 
@@ -456,7 +456,7 @@ export function eventsContract(name: string, open: Open): void {
       expect(await readAll(store, stranger)).toEqual([]);
       expect(await store.events.histogram(stranger, everything, 60_000)).toEqual([]);
       expect((await store.events.counts(stranger, null, 0, 0)).events).toBe(0);
-      expect(await store.events.remove(stranger, t0 * 2, 1000)).toBe(0);
+      expect(await store.events.removeBefore(stranger, t0 * 2, 1000)).toBe(0);
       expect(await store.events.countReceived(stranger, t0 * 2)).toBe(0);
       expect(await readAll(store, mine)).toHaveLength(1);
     });
@@ -476,10 +476,10 @@ export function eventsContract(name: string, open: Open): void {
       expect([await received(t0 + 1000), await received(t0 + 2000), await received(t0 + 2001)]).toEqual([
         0, 50, 60,
       ]);
-      expect(await store.events.remove(tenantId, t0 + 1000, 1000)).toBe(0);
+      expect(await store.events.removeBefore(tenantId, t0 + 1000, 1000)).toBe(0);
       const steps: number[] = [];
       for (;;) {
-        const removed = await store.events.remove(tenantId, t0 + 2000, 20);
+        const removed = await store.events.removeBefore(tenantId, t0 + 2000, 20);
         if (removed === 0) break;
         expect(removed).toBeLessThanOrEqual(20);
         steps.push(removed);
@@ -501,7 +501,7 @@ export function eventsContract(name: string, open: Open): void {
         aBatch(tenantId, [gone, withVerdict(gone, 'call_executed')], { receivedAt: t0 }),
       );
       await store.events.ingest(aBatch(tenantId, [kept], { receivedAt: t0 + 10 }));
-      expect(await store.events.remove(tenantId, t0 + 10, 1000)).toBe(1);
+      expect(await store.events.removeBefore(tenantId, t0 + 10, 1000)).toBe(1);
       expect(await store.events.ingest(aBatch(tenantId, [gone, kept]))).toMatchObject({
         accepted: 1,
         duplicates: 1,
@@ -516,7 +516,7 @@ export function eventsContract(name: string, open: Open): void {
       const [mine, other] = [uuid(), uuid()];
       await store.events.ingest(aBatch(mine, [anEvent()], { receivedAt: t0 }));
       await store.events.ingest(aBatch(other, [anEvent()], { receivedAt: t0 }));
-      expect(await store.events.remove(mine, t0 + 1, 1000)).toBe(1);
+      expect(await store.events.removeBefore(mine, t0 + 1, 1000)).toBe(1);
       expect(await readAll(store, mine)).toEqual([]);
       expect(await readAll(store, other)).toHaveLength(1);
     });

@@ -1,5 +1,5 @@
-// Every store's promises about the sorted list of registrations (agent/port: find), and of what agents speak
-// (vocabularies, lastOn).
+// Every store's promises about the sorted list of registrations (agent/port: search), and of what agents speak
+// (listVocabularies, listLastOn).
 import { describe, expect, it } from 'vitest';
 import type { AgentQuery } from '../../src/agent/port.ts';
 import type { SeenOn } from '../../src/shared/vocabulary.ts';

@@ -94,12 +94,12 @@ export function idempotencyContract(name: string, open: Open): void {
     it('are swept away when they have expired, so many at a time', async () => {
       const { idempotency } = shared.get();
       const long = 10 * 365 * 24 * 3_600_000;
-      while ((await idempotency.sweep(t0 - long, 1000)) > 0);
+      while ((await idempotency.removeExpired(t0 - long, 1000)) > 0);
       const old = [request(), request(), request()];
       for (const one of old) await idempotency.claim(one, uuid(), at(t0 - long - 2000));
-      expect(await idempotency.sweep(t0 - long, 2)).toBe(2);
-      expect(await idempotency.sweep(t0 - long, 2)).toBe(1);
-      expect(await idempotency.sweep(t0 - long, 2)).toBe(0);
+      expect(await idempotency.removeExpired(t0 - long, 2)).toBe(2);
+      expect(await idempotency.removeExpired(t0 - long, 2)).toBe(1);
+      expect(await idempotency.removeExpired(t0 - long, 2)).toBe(0);
     });
   });
 }

@@ -257,7 +257,7 @@ export function runsContract(name: string, open: Open): void {
       const none = { from: null, to: null, actor: null, actions: null, subjects: null };
       await send();
       const entries = await store.audit.feed(tenantId, none, null, 9);
-      while ((await store.events.remove(tenantId, t0 + 10, 100)) > 0);
+      while ((await store.events.removeBefore(tenantId, t0 + 10, 100)) > 0);
       await send();
       expect(entries).toHaveLength(3);
       expect(await store.audit.feed(tenantId, none, null, 9)).toEqual(entries);
@@ -544,7 +544,7 @@ export function runsContract(name: string, open: Open): void {
       await store.events.ingest(
         aBatch(tenantId, [ofSession('kept', { timestamp: t0 - 5 })], { receivedAt: t0 + 10 }),
       );
-      while ((await store.events.remove(tenantId, t0 + 10, 100)) > 0);
+      while ((await store.events.removeBefore(tenantId, t0 + 10, 100)) > 0);
       expect((await storedRuns(store, tenantId)).map((run) => run.sessionId)).toEqual(['kept']);
     });
 

@@ -29,7 +29,7 @@ async function filled(store: DocumentStore) {
   const key = aKey({ tenantId });
   const login = aLogin({ tenantId, userId: admin.id, expiresAt: t0 + 1_000_000 });
   expect(await store.tenants.create(tenant, admin, aSigningKey({ tenantId }))).toBe('created');
-  await store.logins.create(login);
+  await store.logins.put(login);
   await store.logins.signedInFrom(admin.id, '10.0.0.1', t0);
   await store.keys.create(key);
   await store.contracts.create(aContract({ tenantId, contractId: 'limit' }));

@@ -350,10 +350,10 @@ export function toolsContract(name: string, open: Open): void {
       const from = await entryOf(newest ?? '', tenantId);
       await tools.decide({ tenantId, env: 'production', from, id: from.id, ruling: ruling('accepted') });
       for (const left of [2, 1]) {
-        expect(await tools.remove(t0 - 1e8, 1)).toBe(1);
+        expect(await tools.removeBefore(t0 - 1e8, 1)).toBe(1);
         expect(await history(9)).toHaveLength(left);
       }
-      expect(await tools.remove(t0 - 1e8, 1)).toBe(0);
+      expect(await tools.removeBefore(t0 - 1e8, 1)).toBe(0);
     });
 
     it('without a decision are forgotten when nobody reports them, and no others', async () => {
@@ -370,8 +370,8 @@ export function toolsContract(name: string, open: Open): void {
         id: decided.id,
         ruling: ruling('accepted'),
       });
-      expect(await tools.remove(t0 - 1e8, 1000)).toBe(1);
-      expect(await tools.remove(t0 - 1e8, 1000)).toBe(0);
+      expect(await tools.removeBefore(t0 - 1e8, 1000)).toBe(1);
+      expect(await tools.removeBefore(t0 - 1e8, 1000)).toBe(0);
       const { items } = await tools.listEntries(tenantId, { env: 'production', server: null }, firstPage);
       expect(items.map(({ tool }) => tool)).toEqual(['b', 'c']);
       expect(await tools.get(tenantId, old.tools[0]?.id ?? '')).toBeNull();

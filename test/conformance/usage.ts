@@ -198,7 +198,7 @@ export function usageContract(name: string, open: Open): void {
             for (const given of batches) await store.events.ingest({ ...given, tenantId });
             await compare();
             const before = t0 + purgeBefore * 20 * minute;
-            for (let n = -1; n !== 0; ) n = await store.events.remove(tenantId, before, limit);
+            for (let n = -1; n !== 0; ) n = await store.events.removeBefore(tenantId, before, limit);
             await compare();
             // Removed events may come again.
             for (const given of batches) await store.events.ingest({ ...given, tenantId });

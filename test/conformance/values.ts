@@ -173,10 +173,10 @@ export function valuesContract(name: string, open: OpenValues, sweeps = true): v
       const tenantId = uuid();
       const old = t0 - 100 * valueTtlMs;
       for (const key of ['a', 'b', 'c']) await values.set(writerOf(tenantId), key, '1', old);
-      expect(await values.sweep(old + valueTtlMs - 1, 10)).toBe(0);
-      expect(await values.sweep(old + valueTtlMs, 2)).toBe(2);
-      expect(await values.sweep(old + valueTtlMs, 2)).toBe(1);
-      expect(await values.sweep(old + valueTtlMs, 2)).toBe(0);
+      expect(await values.removeExpired(old + valueTtlMs - 1, 10)).toBe(0);
+      expect(await values.removeExpired(old + valueTtlMs, 2)).toBe(2);
+      expect(await values.removeExpired(old + valueTtlMs, 2)).toBe(1);
+      expect(await values.removeExpired(old + valueTtlMs, 2)).toBe(0);
     });
   });
   describe(`${name}: quotas of session values`, () => {
@@ -269,7 +269,7 @@ export function valuesContract(name: string, open: OpenValues, sweeps = true): v
       const later = t0 + valueTtlMs + 3_600_000;
       expect(await production.set('a', 60, t0)).toBe('set');
       expect(await production.set('b', 40, later - 1)).toBe('set');
-      if (sweeps) while ((await values.sweep(later, 100)) > 0);
+      if (sweeps) while ((await values.removeExpired(later, 100)) > 0);
       expect(await production.set('c', 61, later)).toBe('bytes_full');
       expect(await production.set('c', 60, later)).toBe('set');
       expect(await staging.set('a', 100, later)).toBe('set');

@@ -9,13 +9,14 @@ import { aDeployment } from '../conformance/fixtures.ts';
 function aStore() {
   const read: string[] = [];
   const gates = new Map<string, Promise<void>>();
-  const yaml = async (_tenantId: string, name: string) => {
+  const getYaml = async (_tenantId: string, name: string) => {
     read.push(name);
     await gates.get(name);
     return new Uint8Array(5 * 1024 * 1024);
   };
-  const signing = { successions: async () => [] };
-  const store = { bundles: { yaml }, signing };
+  const bundles: Pick<Store['bundles'], 'getYaml'> = { getYaml };
+  const signing: Pick<Store['signing'], 'listSuccessions'> = { listSuccessions: async () => [] };
+  const store = { bundles, signing };
   const updates = new Updates(store as unknown as Store);
   const of = (bundleName: string) => updates.of(aDeployment({ id: bundleName, bundleName }));
   return { read, gates, of };

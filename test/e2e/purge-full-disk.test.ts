@@ -51,7 +51,7 @@ async function hubOn(
 /** Removes all events that were received before `before`; returns how many. */
 async function purgeAll(store: SqliteStore, before: number): Promise<number> {
   for (let removed = 0; ; ) {
-    const slice = await store.events.remove('tenant', before, 100);
+    const slice = await store.events.removeBefore('tenant', before, 100);
     if (slice === 0) return removed;
     removed += slice;
   }

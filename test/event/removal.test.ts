@@ -10,7 +10,7 @@ async function stepsOf(total: number, ms: number): Promise<readonly number[]> {
   let left = total;
   let isDone = false;
   const events = {
-    async remove(_tenantId: string, _before: number, limit: number) {
+    async removeBefore(_tenantId: string, _before: number, limit: number) {
       const removed = Math.min(left, limit);
       if (removed > 0) sizes.push(limit);
       clock.skip(removed * ms);

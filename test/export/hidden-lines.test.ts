@@ -1,6 +1,7 @@
 // Exports for a reader who does not see all environments: an answer without lines is not the end.
 import { describe, expect, it } from 'vitest';
 import { Admission } from '../../src/admission/admission.ts';
+import type { ExportStore } from '../../src/export/port.ts';
 import { createExports } from '../../src/export/use-cases.ts';
 import type { Principal } from '../../src/shared/principal.ts';
 import { ManualClock } from '../clock.ts';
@@ -10,7 +11,7 @@ const hidden = 20;
 /** A store with lines of production alone up to the last, each page of which takes 3 s to read. */
 function slowStore() {
   let now = 0;
-  const lines = async (_tenant: string, _kind: string, after: string | null) => {
+  const list = async (_tenant: string, _kind: string, after: string | null) => {
     now += 3_000;
     const at = Number(after ?? 0) + 1;
     const env = at < hidden ? 'production' : 'staging';
@@ -18,15 +19,18 @@ function slowStore() {
     const isEnd = at > hidden;
     return { lines: isEnd ? [] : [line], end: String(at), hasMore: !isEnd, removed: 0, isTrimmed: false };
   };
-  return { lines, clock: { monotonic: () => now, now: () => now } };
+  return { list, clock: { monotonic: () => now, now: () => now } };
 }
 
 describe('a reader of staging beside many lines of production', () => {
   it('gets empty answers that say that they are not the end, and then its line', async () => {
-    const { lines, clock } = slowStore();
+    const { list, clock } = slowStore();
     const ports = {
       admission: new Admission(new ManualClock()),
-      store: { exports: { lines }, audit: { append: async () => {} } },
+      store: {
+        exports: { list } satisfies { readonly [M in keyof ExportStore]?: unknown },
+        audit: { append: async () => {} },
+      },
       clock,
       secrets: { uuid: () => '0', token: () => '0' },
       health: { draining: () => false },

@@ -2,11 +2,13 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createLocalJobs } from '../../adapters/local/jobs.ts';
 import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';
+import type { EventStore } from '../../src/event/port.ts';
 import { removeLater } from '../../src/event/use-cases/removal.ts';
 import { type HousekeepingParts, startHousekeeping, unseenMs } from '../../src/hub/housekeeping.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Jobs } from '../../src/shared/ports/jobs.ts';
 import { valueTtlMs } from '../../src/shared/ports/values.ts';
+import type { LoginStore } from '../../src/user/port/logins.ts';
 import { ManualClock, settled } from '../clock.ts';
 import { aBatch } from '../conformance/events.ts';
 import { aLogin, anApproval, anEvent, uuid, writerOf } from '../conformance/fixtures.ts';
@@ -113,7 +115,7 @@ it('drops large arguments of approvals after the days that were set, or never', 
 
 it('removes expired logins and values within two minutes, many at once', async () => {
   const [tenantId, login] = [uuid(), aLogin({ expiresAt: clock.now() + 5 * minute })];
-  await store.logins.create(login);
+  await store.logins.put(login);
   // Written so long ago that they expire in eight minutes: a clock that is moved by days runs every timer of them.
   const written = clock.now() - valueTtlMs + 8 * minute;
   for (let i = 0; i < 2500; i++) await store.values.set(writerOf(tenantId), `k${i}`, 'v', written);
@@ -135,7 +137,7 @@ it('does a turn once, whichever and however many nodes plan it', async () => {
       turns.push(now);
       return 0;
     },
-  };
+  } satisfies LoginStore;
   for (let node = 0; node < 3; node++) start({ logins });
   await settled();
   turns.length = 0;
@@ -153,7 +155,7 @@ it('goes on after a failure, and leaves no dead jobs behind', async () => {
       swept++;
       return 0;
     },
-  };
+  } satisfies LoginStore;
   const { jobs } = start({ logins });
   await clock.advanceAsync(5 * minute, 1000);
   away = false;
@@ -173,16 +175,16 @@ it('a purge left as a job is done in slices, and goes on where it was after a re
   let stuck = () => {};
   const events = {
     ...store.events,
-    remove: async (...args: Parameters<typeof store.events.remove>) => {
+    removeBefore: async (...args: Parameters<typeof store.events.removeBefore>) => {
       slices++;
       if (slices === 3) {
         await new Promise<void>((resolve) => {
           stuck = resolve;
         });
       }
-      return store.events.remove(...args);
+      return store.events.removeBefore(...args);
     },
-  };
+  } satisfies EventStore;
   const first = start({ events });
   const before = receivedAt + 1;
   await removeLater(first.jobs, tenantId, before, clock.now());

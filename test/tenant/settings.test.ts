@@ -1,6 +1,7 @@
 // Settings and figures: rotation of the signing key, removal of old events, the overview.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventRemoval } from '../../src/event/console/removal-handlers.ts';
+import type { EventStore } from '../../src/event/port.ts';
 import type { Job, Jobs } from '../../src/shared/ports/jobs.ts';
 import { settled } from '../clock.ts';
 import { bundleYaml } from '../contract/library.ts';
@@ -138,17 +139,17 @@ it('counts for the overview what the caller sees', async () => {
 it('leaves to a job what a request has no time for, and says so', async () => {
   await send('production', {}, {}, {});
   t.clock.advance(3 * day);
-  const { remove: purge } = t.hub.store.events;
+  const { removeBefore: purge } = t.hub.store.events;
   // Each slice takes longer than a request may.
   const events = {
     ...t.hub.store.events,
-    remove: async (tenantId: string, before: number) => {
+    removeBefore: async (tenantId: string, before: number) => {
       const removed = await purge(tenantId, before, 2);
       t.clock.advance(11_000);
       setImmediate(() => t.clock.advance(11_000));
       return removed;
     },
-  };
+  } satisfies EventStore;
   const added: Job[] = [];
   const jobs = {
     add: async (job: Job) => void added.push(job),

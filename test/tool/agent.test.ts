@@ -8,7 +8,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { pinsCommand } from '../../packages/agent/src/cli/pins.ts';
 import { listingFile, serverLabel } from '../../packages/agent/src/cli/proxy-pins.ts';
@@ -215,12 +215,13 @@ describe('with a hub', () => {
     isAway = false;
     // The hub forgets: its pins have a lower sequence now.
     const { store } = t.hub;
-    const real = store.tools.getPins.bind(store.tools);
-    Object.assign(store.tools, { getPins: async () => ({ mode: 'observe', sequence: 1, pins: [] }) });
+    const older = vi
+      .spyOn(store.tools, 'getPins')
+      .mockResolvedValue({ mode: 'observe', sequence: 1, pins: [] });
     third.pins.changed('files');
     await expect.poll(() => third.told.join()).toContain('older than those in use');
     expect(third.pins.mode).toBe('hold');
-    Object.assign(store.tools, { getPins: real });
+    older.mockRestore();
   });
 
   it('tools of one name or alike but for case are not listed and refused, in every mode', async () => {

@@ -150,7 +150,7 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
   const remover = new EventRemover(db, calls, usage, cache);
   return {
     ingest: (batch: EncodedBatch): IngestResult => batches.ingest(batch),
-    remove: (tenantId: string, before: number, limit: number): number =>
+    removeBefore: (tenantId: string, before: number, limit: number): number =>
       remover.remove(tenantId, before, limit),
     removeAll: (tenantId: string, limit: number): number => remover.removeAll(tenantId, limit),
     removeSample: (tenantId: string): void => remover.removeSample(tenantId),

@@ -3,6 +3,7 @@
 import type { EventPage } from '../../../src/event/port.ts';
 import { type EventJson, eventAsSent, fromEventJson } from '../../../src/event/record/json.ts';
 import type { EventOutcome, StoredEvent } from '../../../src/event/record.ts';
+import type { StoreCall } from '../sync.ts';
 import { jsonText } from './body.ts';
 import type { ReadBody } from './body-cache.ts';
 import { type Summary, storedEvent } from './segment.ts';
@@ -85,5 +86,5 @@ export function readPage({
 }
 
 /** The answer of a store's method as the port has it. */
-export const readAnswer = (store: string, method: string, answer: unknown): unknown =>
-  store === 'events' && method === 'search' ? readPage(answer as StoredPage) : answer;
+export const readAnswer = (name: StoreCall, answer: unknown): unknown =>
+  name === 'events.search' ? readPage(answer as StoredPage) : answer;

@@ -6,7 +6,7 @@ import { createBatcher } from '../../../src/shared/concurrency/batcher.ts';
 import { createSharedReads } from '../../../src/shared/concurrency/shared-reads.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import { errorOf, type Failure } from '../failure.ts';
-import type { StoreName } from '../sync.ts';
+import { type StoreCall, type StoreName, storeCall } from '../sync.ts';
 
 /** Result of one call among many. */
 export type CallResult = readonly [ok: true, value: unknown] | readonly [ok: false, failure: Failure];
@@ -20,7 +20,7 @@ const [{ waiting: maxWaiting }] = admissionTable.gatheredCalls.bounds;
 /**
  * Which methods are gathered. `shared`: calls with the same arguments have the same answer, so it is asked for once.
  */
-const gathered: { readonly [method: string]: 'each' | 'shared' } = {
+const gathered: { readonly [C in StoreCall]?: 'each' | 'shared' } = {
   'agents.seen': 'each',
   'agents.report': 'each',
   'rules.list': 'shared',
@@ -35,7 +35,7 @@ export interface GatherOptions {
 
 /** @returns what makes a gathered call; null for a method whose calls are not gathered */
 export function gatherCalls({ send, onFailure }: GatherOptions) {
-  const lanes = new Map<string, (args: Args) => Promise<unknown>>();
+  const lanes = new Map<StoreCall, (args: Args) => Promise<unknown>>();
 
   /** Null for what answers nothing: a batch must have an answer for each call. */
   const settled = (outcome: CallResult | undefined): unknown => {
@@ -66,7 +66,7 @@ export function gatherCalls({ send, onFailure }: GatherOptions) {
   }
 
   return (store: StoreName, method: string, args: Args): Promise<unknown> | null => {
-    const name = `${store}.${method}`;
+    const name = storeCall(store, method);
     const how = gathered[name];
     if (how === undefined) return null;
     let waitingLane = lanes.get(name);

@@ -17,7 +17,7 @@ import { checkIdentity, checkPresent, type HubIdFile, type Identity } from '../h
 import { notingMethods, storeMethods } from '../inline.ts';
 import { createPrivate, lockStore } from '../lock.ts';
 import { type Kind, kinds } from '../stores.ts';
-import type { SqliteStore, StoreName } from '../sync.ts';
+import { type SqliteStore, type StoreCall, type StoreName, storeCall } from '../sync.ts';
 import { openingError } from '../trouble.ts';
 import { type CallResult, gatherCalls } from './gather.ts';
 import { LogCopier } from './log-copier.ts';
@@ -61,26 +61,26 @@ export interface SqliteOptions {
 const cacheBytes = { writer: 32 << 20, reader: 64 << 20 } as const;
 
 /** Writes by which an administrator makes room. A full disk has space for them (adapters/sqlite/purge-reserve.ts). */
-const recoveryWrites: ReadonlyMap<string, 'purge' | 'sign-in'> = new Map([
-  ['logins.create', 'sign-in'],
+const recoveryWrites = new Map<StoreCall, 'purge' | 'sign-in'>([
+  ['logins.put', 'sign-in'],
   ['logins.signedInFrom', 'sign-in'],
   // Notes of their own: a purge writes one before it removes the first event.
   ['audit.append', 'sign-in'],
-  ['events.remove', 'purge'],
+  ['events.removeBefore', 'purge'],
 ]);
 
 /** Writes of many pages, whatever their arguments. */
-const removals: ReadonlySet<string> = new Set(['events.remove', 'events.removeAll', 'retention.remove']);
+const removals = new Set<StoreCall>(['events.removeBefore', 'events.removeAll', 'retention.remove']);
 
 /** Reads of what events add to summaries, runs and the audit chain's index. */
-const summaryReads: ReadonlySet<string> = new Set([
+const summaryReads = new Set<StoreCall>([
   'audit.feed',
   'events.counts',
   'runs.get',
   'runs.list',
   'runs.listRecent',
   'retention.count',
-  ...Object.keys(kinds.usage).map((method) => `usage.${method}`),
+  ...Object.keys(kinds.usage).map((method) => storeCall('usage', method)),
 ]);
 
 /**
@@ -122,9 +122,12 @@ const kindOf = (store: StoreName, method: string): Kind | undefined =>
   (kinds[store] as { readonly [method: string]: Kind })[method];
 
 /** Writes that may make the folder a hub's: the first tenant's. */
-const isFounding = (store: string, method: string): boolean =>
-  (store === 'tenants' && ['bootstrap', 'create', 'provision'].includes(method)) ||
-  (store === 'tenantFiles' && method === 'open');
+const foundingWrites = new Set<StoreCall>([
+  'tenants.bootstrap',
+  'tenants.create',
+  'tenants.provision',
+  'tenantFiles.open',
+]);
 
 /** The writer and the reader, with what decides which calls may go to them. */
 class StoreThreads {
@@ -221,8 +224,9 @@ class StoreThreads {
   note(args: NotedWrite): Promise<unknown> {
     const [store, method] = args;
     const bytes = weigh(args);
-    return this.#recoverable(store, method, () =>
-      this.#marked(store, method, this.#writer.call('noting', 'write', args, bytes)),
+    const name = storeCall(store, method);
+    return this.#recoverable(name, () =>
+      this.#marked(name, this.#writer.call('noting', 'write', args, bytes)),
     );
   }
 
@@ -305,28 +309,28 @@ class StoreThreads {
   }
 
   /** The first tenant makes the folder this hub's; of one that is gone the write-ahead log keeps nothing either. */
-  async #marked(store: string, method: string, answered: Promise<unknown>): Promise<unknown> {
+  async #marked(name: StoreCall, answered: Promise<unknown>): Promise<unknown> {
     const answer = await answered;
     const hubId = this.#hubId;
-    if (store === 'tenantRecords' && method === 'forget') await ask(this.#writer, 'checkpoint');
-    if (isFounding(store, method) && hubId && answer === 'created' && hubId.read() === null)
+    if (name === 'tenantRecords.remove') await ask(this.#writer, 'checkpoint');
+    if (foundingWrites.has(name) && hubId && answer === 'created' && hubId.read() === null)
       await this.#markFolder(hubId);
     return answer;
   }
 
   async #callAlone(store: StoreName, method: string, args: readonly unknown[]): Promise<unknown> {
-    if (store === 'events' && method === 'ingest') return this.#ingest(args[0] as EventBatch);
-    const name = `${store}.${method}`;
+    const name = storeCall(store, method);
+    if (name === 'events.ingest') return this.#ingest(args[0] as EventBatch);
     if (summaryReads.has(name)) await this.#flushSummaries();
     const bytes = weigh(args);
     const thread = this.#threadOf(store, method);
     if (thread === this.#writer) this.#copier?.note(bytes);
-    const answer = await this.#recoverable(store, method, () =>
-      this.#marked(store, method, thread.call(store, method, args, bytes)),
+    const answer = await this.#recoverable(name, () =>
+      this.#marked(name, thread.call(store, method, args, bytes)),
     );
     if (removals.has(name)) this.#copier?.recount();
-    if (name === 'events.remove') await this.#disk.purged();
-    return readAnswer(store, method, answer);
+    if (name === 'events.removeBefore') await this.#disk.purged();
+    return readAnswer(name, answer);
   }
 
   async #ingest(received: EventBatch): Promise<unknown> {
@@ -350,8 +354,8 @@ class StoreThreads {
   }
 
   /** Repeats a write that makes room in the space that is kept for it, if the disk had none. */
-  async #recoverable(store: string, method: string, write: () => Promise<unknown>): Promise<unknown> {
-    const use = recoveryWrites.get(`${store}.${method}`);
+  async #recoverable(name: StoreCall, write: () => Promise<unknown>): Promise<unknown> {
+    const use = recoveryWrites.get(name);
     if (use === undefined) return write();
     try {
       return await write();

@@ -3,6 +3,7 @@
 // Keeps promises P21 and P22.
 import { FairQueue } from '../../../src/shared/concurrency/fair-queue.ts';
 import type { EncodedBatch } from '../events/encode.ts';
+import { type StoreCall, storeCall } from '../sync.ts';
 import type { Call } from './wire.ts';
 
 /** Calls that one commit takes, at most. */
@@ -12,33 +13,33 @@ const groupBytes = 2 << 20;
 /** Milliseconds of work after which a commit takes nothing more: the cost of events does not follow their bytes. */
 const groupMs = 40;
 
-export const isIngest = ([, store, method]: Call): boolean => store === 'events' && method === 'ingest';
+export const isIngest = ([, store, method]: Call): boolean => storeCall(store, method) === 'events.ingest';
 
 const batchOf = ([, , , args]: Call): EncodedBatch => args[0] as EncodedBatch;
 
 /** Writes that nobody decides by, and that can be many or long. All others go first. */
-const bulkMethods: ReadonlySet<string> = new Set([
-  'agents.remove',
+const bulkMethods = new Set<StoreCall | 'store.many'>([
+  'agents.removeBefore',
   'agents.putManifest',
-  'aiUsage.remove',
+  'aiUsage.removeBefore',
   'audit.retain',
-  'events.remove',
+  'events.removeBefore',
   'events.removeSample',
-  'idempotency.sweep',
+  'idempotency.removeExpired',
   'keys.used',
   'logins.removeExpired',
   'retention.remove',
   // Registrations, gathered (adapters/sqlite/threads/gather.ts).
   'store.many',
-  'values.sweep',
+  'values.removeExpired',
 ]);
-const valueMethods: ReadonlySet<string> = new Set(['values.set', 'values.increment', 'values.remove']);
+const valueMethods = new Set<StoreCall>(['values.set', 'values.increment', 'values.remove']);
 
 /** With whose bulk writes a write takes turns; null for one that goes before all of them. */
 function bulkOwner(call: Call): string | null {
   if (isIngest(call)) return `events ${batchOf(call).tenantId}`;
   const [, store, method, args] = call;
-  const name = `${store}.${method}`;
+  const name = storeCall(store, method);
   if (bulkMethods.has(name)) return name;
   if (!valueMethods.has(name)) return null;
   const [first] = args;

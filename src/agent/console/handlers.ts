@@ -78,7 +78,7 @@ export const agents: Handlers<typeof agentRoutes> = {
       limit,
       after: cursor === undefined ? null : readAgentPlace(openCursor(hub, scope, cursor), sort),
     });
-    const covered = await hub.app.coverage.listAgents(
+    const covered = await hub.app.coverage.listAgentCoverage(
       principal,
       { env, since: hub.clock.now() - dayMs },
       page.agents.map(({ registration }) => registration),

@@ -11,5 +11,5 @@ export interface AiUsageStore {
   /** The days with questions from `since` on, in order. */
   listDays(tenantId: string, since: string): Promise<readonly AiDay[]>;
   /** Removes days before `before`, of all tenants; returns how many. */
-  remove(before: string): Promise<number>;
+  removeBefore(before: string): Promise<number>;
 }

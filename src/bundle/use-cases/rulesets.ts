@@ -40,7 +40,7 @@ export interface Precondition {
   readonly noneMatch: readonly string[] | null;
 }
 
-export interface Put extends Precondition {
+export interface RulesetOrder extends Precondition {
   readonly name: string;
   readonly yaml: Uint8Array;
   /** Environment of the deployment; null: nowhere. */
@@ -51,7 +51,7 @@ export interface Put extends Precondition {
   readonly reason: string | null;
 }
 
-export interface PutRuleset extends RulesetVersion {
+export interface SavedRuleset extends RulesetVersion {
   readonly created: boolean;
   readonly warnings: readonly Finding[];
 }
@@ -59,7 +59,7 @@ export interface PutRuleset extends RulesetVersion {
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'secrets' | 'settings'> & {
   readonly inspector: Inspector;
   readonly uploads: Uploads;
-  readonly deployments: Pick<Deployments, 'deployUpload'>;
+  readonly deployments: Pick<Deployments, 'deployInspected'>;
   readonly environments: Pick<Environments, 'requireChange'>;
 };
 
@@ -86,7 +86,7 @@ export class Rulesets {
    * @throws HubError forbidden, validation_failed (invalid_ruleset), unprocessable (name_mismatch), precondition_failed
    *   (version_precondition_failed), unavailable
    */
-  async deploy(principal: Principal, request: Put): Promise<PutRuleset> {
+  async deploy(principal: Principal, request: RulesetOrder): Promise<SavedRuleset> {
     const { store, deployments, settings } = this.#ports;
     const { name, yaml, env, force } = request;
     requireRole(principal, force ? 'admin' : 'operator');
@@ -107,7 +107,7 @@ export class Rulesets {
     if (env !== null) {
       const current = await store.deployments.getCurrent(tenantId, env, name);
       if (current?.revisionHash !== bundle.revisionHash) {
-        await deployments.deployUpload(principal, env, {
+        await deployments.deployInspected(principal, env, {
           bundleName: name,
           version: bundle.version,
           documentKind: documentKindOf(outline.kind, settings.wire),
@@ -207,7 +207,7 @@ export class Rulesets {
   /** Saves the bytes unless they are the newest version's. @throws HubError precondition_failed */
   async #save(
     principal: Principal,
-    { name, yaml, match, noneMatch }: Put,
+    { name, yaml, match, noneMatch }: RulesetOrder,
     outline: BundleOutline,
   ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
     const { tenantId } = principal;

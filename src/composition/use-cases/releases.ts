@@ -42,7 +42,7 @@ export interface Releases {
 
 type Ports = Pick<AppPorts, 'announcer'> & {
   readonly uploads: Pick<Uploads, 'upload'>;
-  readonly deployments: Pick<Deployments, 'kindOf' | 'deployUpload' | 'requireRunning'>;
+  readonly deployments: Pick<Deployments, 'kindOf' | 'deployInspected' | 'requireRunning'>;
   readonly inspector: Inspector;
 };
 
@@ -75,7 +75,7 @@ export function createReleases(ports: Ports): Releases {
       const documentKind = await deployments.kindOf(tenantId, assembly.yaml);
       const order = { bundleName: name, version: version.version, documentKind, forced, reason, ifMatch };
       const newDeployments: Deployment[] = [];
-      for (const env of envs) newDeployments.push(await deployments.deployUpload(by, env, order));
+      for (const env of envs) newDeployments.push(await deployments.deployInspected(by, env, order));
       await compositionChanged(tenantId, name, version.version);
       return { version, deployments: newDeployments, warnings };
     },

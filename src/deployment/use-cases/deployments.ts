@@ -117,12 +117,12 @@ export class Deployments {
    * Deploys what its caller has inspected, in the name of the principal. It checks neither rights nor the document.
    * @throws HubError not_found, changed
    */
-  deployUpload(principal: Principal, env: Env, request: DeployOrder): Promise<Deployment> {
+  deployInspected(principal: Principal, env: Env, request: DeployOrder): Promise<Deployment> {
     return counted(this.#ports.meters, env, 'deployed', () => this.#order(principal, env, request));
   }
 
   /**
-   * Checks early what `deployUpload` guarantees, so that nothing is saved for a deployment that will be refused.
+   * Checks early what `deployInspected` guarantees, so that nothing is saved for a deployment that will be refused.
    * @throws HubError changed
    */
   async requireRunning(tenantId: string, env: Env, bundleName: string, ifMatch: IfMatch): Promise<void> {

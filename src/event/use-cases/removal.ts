@@ -22,7 +22,7 @@ const maxMs = 10_000;
 export const purgeQueue = 'purge';
 
 export interface RemovalParts {
-  readonly events: Pick<EventStore, 'remove'>;
+  readonly events: Pick<EventStore, 'removeBefore'>;
   readonly clock: Clock;
 }
 
@@ -49,7 +49,7 @@ export async function removeInSlices(
   let slice = leastSlice;
   while (!limits.stop()) {
     const begun = clock.monotonic();
-    const removed = await events.remove(tenantId, before, Math.floor(slice));
+    const removed = await events.removeBefore(tenantId, before, Math.floor(slice));
     if (removed === 0) return { deleted, complete: true };
     deleted += removed;
     await limits.removed?.(deleted);

@@ -51,5 +51,5 @@ export interface IdempotencyStore {
   /** The request had no answer to keep: the next one like it is carried out at once. Safe to repeat. */
   release(request: KeyedRequest, newId: string, now: number): Promise<void>;
   /** Removes at most `limit` expired ones; returns how many. */
-  sweep(now: number, limit: number): Promise<number>;
+  removeExpired(now: number, limit: number): Promise<number>;
 }

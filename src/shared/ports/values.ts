@@ -57,7 +57,7 @@ export interface ValueStore {
    */
   removeAll(tenantId: string, limit: number): Promise<number>;
   /** Removes expired ones, at most `limit`; returns how many. */
-  sweep(now: number, limit: number): Promise<number>;
+  removeExpired(now: number, limit: number): Promise<number>;
 }
 
 /** Life of a value after its last write, in milliseconds. */

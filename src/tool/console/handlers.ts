@@ -35,7 +35,7 @@ export const tools: Handlers<typeof toolRoutes> = {
   },
 
   getPinDocument: async ({ app }, { query }, caller) =>
-    renderPins(await app.toolPins.getPins(keyPrincipalOf(caller), caller.env, query.server)),
+    renderPins(await app.toolPins.getSignedPins(keyPrincipalOf(caller), caller.env, query.server)),
 
   async listToolPins({ app }, { query }, caller) {
     const { env, server = null, limit, offset } = query;

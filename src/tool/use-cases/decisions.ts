@@ -36,7 +36,7 @@ export interface ToolPins {
     id: string,
   ): Promise<{ readonly definition: ToolDefinition; readonly history: readonly ToolDefinition[] }>;
   /** @throws HubError unprocessable */
-  getPins(principal: Principal, env: Env, server: string): Promise<SignedPins>;
+  getSignedPins(principal: Principal, env: Env, server: string): Promise<SignedPins>;
   /** @throws HubError forbidden, not_found, conflict (no agent sent the definition yet) */
   decide(principal: Principal, id: string, request: PinRequest): Promise<ToolDefinition>;
   /** @throws HubError forbidden */
@@ -65,7 +65,7 @@ export const createToolPins = (ports: Ports): ToolPins => ({
     const history = await ports.store.tools.listHistory(tenantId, server, tool, maxHistory);
     return { definition, history: history.filter(({ env }) => seesEnv(principal, env)) };
   },
-  async getPins({ tenantId }, env, server) {
+  async getSignedPins({ tenantId }, env, server) {
     const { store, secrets } = ports;
     const place = { tenantId, env, server };
     return signPins({ store, secrets }, place, await store.tools.getPins(tenantId, env, server));

@@ -38,7 +38,7 @@ export const coverage: Handlers<typeof coverageRoutes> = {
     const withVerdicts = query.include_verdicts === 'true' || query.include_verdicts === '1';
     const withDurations = query.include_durations === 'true';
     const range = { since, withDurations };
-    const coverage = await app.coverage.getAgent(principalOf(caller), params.agent_id, range);
+    const coverage = await app.coverage.getAgentCoverage(principalOf(caller), params.agent_id, range);
     const { deployed } = coverage;
     return {
       agent_id: params.agent_id,
@@ -63,7 +63,7 @@ export const coverage: Handlers<typeof coverageRoutes> = {
     const scope = { tenantId, list: 'coverage' } as const;
     const after = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
     const { env = null, limit } = query;
-    const fleet = await hub.app.coverage.getFleet(principalOf(caller), { env, since, limit, after });
+    const fleet = await hub.app.coverage.getFleetCoverage(principalOf(caller), { env, since, limit, after });
     const { summary } = fleet;
     return {
       time_window: { since: iso(since), until: iso(fleet.until) },

@@ -65,24 +65,24 @@ export interface FleetCoverageQuery {
 
 export interface Coverage {
   /**
-   * Coverage of these registered agents (at most 500) by id, as `getFleet` returns it; none of an agent without events
-   * since then.
+   * Coverage of these registered agents (at most 500) by id, as `getFleetCoverage` returns it; none of an agent without
+   * events since then.
    * @param env null: every environment
    * @throws HubError search_timeout
    */
-  listAgents(
+  listAgentCoverage(
     principal: Principal,
     query: { readonly env: Env | null; readonly since: number },
     registrations: readonly RegistrationSummary[],
   ): Promise<ReadonlyMap<string, CoverageCounts>>;
   /** @throws HubError not_found when the agent has no event since then */
-  getAgent(
+  getAgentCoverage(
     principal: Principal,
     agentId: string,
     query: { readonly since: number; readonly withDurations: boolean },
   ): Promise<AgentCoverage>;
   /** @param env null: every environment. @throws HubError search_timeout */
-  getFleet(principal: Principal, query: FleetCoverageQuery): Promise<FleetCoverage>;
+  getFleetCoverage(principal: Principal, query: FleetCoverageQuery): Promise<FleetCoverage>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets'> & { readonly rulings: Rulings };
@@ -95,7 +95,7 @@ class ContractCoverage implements Coverage {
     this.#ports = ports;
   }
 
-  async getAgent(
+  async getAgentCoverage(
     principal: Principal,
     agentId: string,
     { since, withDurations }: { readonly since: number; readonly withDurations: boolean },
@@ -138,7 +138,7 @@ class ContractCoverage implements Coverage {
     };
   }
 
-  async listAgents(
+  async listAgentCoverage(
     principal: Principal,
     { env, since }: { readonly env: Env | null; readonly since: number },
     registrations: readonly RegistrationSummary[],
@@ -155,7 +155,7 @@ class ContractCoverage implements Coverage {
     return new Map(agents.map(({ agentId }, i) => [agentId, (judged[i] ?? none).counts]));
   }
 
-  async getFleet(
+  async getFleetCoverage(
     principal: Principal,
     { env, since, limit, after }: FleetCoverageQuery,
   ): Promise<FleetCoverage> {

@@ -4,7 +4,8 @@ import type { Login } from '../record.ts';
 
 /** Logins, by the hash of their token. */
 export interface LoginStore {
-  create(login: Login): Promise<void>;
+  /** Adds the login, or replaces the one with its hash. */
+  put(login: Login): Promise<void>;
   /** The login when it exists and has not expired at `now`. */
   get(tokenHash: string, now: number): Promise<Login | null>;
   /** Moves the expiry and the last use; harmless when the login is gone. */
@@ -25,7 +26,7 @@ export interface LoginStore {
   signedInFrom(userId: string, network: string, now: number): Promise<void>;
   /** True if the user signed in from the network at `since` or later. */
   hasSignedInFrom(userId: string, network: string, since: number): Promise<boolean>;
-  /** Forgets networks that nobody signed in from since `before`; returns how many. */
+  /** Removes networks that nobody signed in from since `before`; returns how many. */
   removeNetworks(before: number): Promise<number>;
 }
 

@@ -97,11 +97,13 @@ describe('the index of call ids', () => {
               // First in a way that is taken back.
               expect(() =>
                 db.atomically(() => {
-                  writer.remove(tenantId, t0 * 2, step.limit);
+                  writer.removeBefore(tenantId, t0 * 2, step.limit);
                   throw fault;
                 }),
               ).toThrow(fault);
-              expect(writer.remove(tenantId, t0 * 2, step.limit)).toBe(Math.min(known.size, step.limit));
+              expect(writer.removeBefore(tenantId, t0 * 2, step.limit)).toBe(
+                Math.min(known.size, step.limit),
+              );
             });
             const number = tenantNumber(db, tenantId) ?? -1;
             for (const id of [...known]) if (calls.find(number, callKey(id)) === null) known.delete(id);

@@ -83,7 +83,7 @@ async function fill(store: Store) {
     anEvent(),
   ];
   await store.tenants.bootstrap(tenant, user, signing);
-  await store.logins.create(login);
+  await store.logins.put(login);
   await store.keys.create(key);
   await store.contracts.create(contract);
   await store.compositions.create(

@@ -23,6 +23,6 @@ export function openEvents() {
     ingest: (events: readonly EventInput[], sent?: Uint8Array) =>
       db.atomically(() => writer.ingest(encodeBatch({ ...aBatch(tenantId, events), ...(sent && { sent }) }))),
     /** Removes the oldest events, `limit` at most. */
-    purge: (limit: number) => db.atomically(() => writer.remove(tenantId, t0 * 2, limit)),
+    purge: (limit: number) => db.atomically(() => writer.removeBefore(tenantId, t0 * 2, limit)),
   };
 }

@@ -40,7 +40,7 @@ function open(path: string) {
     calls,
     ingest: (events: readonly EventInput[], sent?: Uint8Array) =>
       db.atomically(() => writer.ingest(encodeBatch({ ...aBatch(tenantId, events), ...(sent && { sent }) }))),
-    purge: (limit: number) => db.atomically(() => writer.remove(tenantId, t0 * 2, limit)),
+    purge: (limit: number) => db.atomically(() => writer.removeBefore(tenantId, t0 * 2, limit)),
     find: (filter: Omit<EventFilter, 'env'>) =>
       readPage(finish(search(tenantId, { env: null, ...filter }, 100, null))).events.map(
         ({ callId }) => callId,

@@ -59,7 +59,7 @@ function readsOfSlice(segments: number, apartMs = 1, contracts = 1): number {
     if (args[0].includes('SELECT id, outcomes, max_ts')) reads += rows.length;
     return rows;
   };
-  const removed = db.atomically(() => writer.remove(tenantId, t0 + 86_400_000, 50));
+  const removed = db.atomically(() => writer.removeBefore(tenantId, t0 + 86_400_000, 50));
   expect(removed).toBe(50);
   db.close();
   return reads;

@@ -127,7 +127,8 @@ const keyNote = (tenantId: string): AuditNote => ({
 function someCommit(random: Random, tenants: readonly string[], sent: EventInput[]): Commit {
   const tenantId = random.pick(tenants);
   const kind = random.next();
-  if (kind < 0.08) return ({ events }) => void events.remove(tenantId, t0 + random.branch('t').int(40), 20);
+  if (kind < 0.08)
+    return ({ events }) => void events.removeBefore(tenantId, t0 + random.branch('t').int(40), 20);
   if (kind < 0.12) return ({ events }) => events.removeSample(tenantId);
   if (kind < 0.18) {
     const note = keyNote(tenantId);
