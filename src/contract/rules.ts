@@ -11,7 +11,9 @@ const maxItems = 3;
 /** Conditions inside each other that are read. */
 const maxDepth = 16;
 
-const cut = (text: string, max: number): string => (text.length > max ? `${text.slice(0, max - 1)}…` : text);
+/** At most `max` characters, and a whole one at the end: not the first half of a surrogate pair. */
+export const cut = (text: string, max: number): string =>
+  text.length > max ? `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…` : text;
 
 const valueText = (value: unknown): string =>
   cut(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''), maxValue);
@@ -22,26 +24,28 @@ const listText = (values: unknown): string => {
   return `${values.slice(0, maxItems).map(valueText).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 };
 
-const operators: { readonly [operator: string]: string } = {
-  equals: 'is',
-  not_equals: 'is not',
-  in: 'is one of',
-  not_in: 'is none of',
-  contains: 'contains',
-  contains_any: 'contains any of',
-  starts_with: 'starts with',
-  ends_with: 'ends with',
-  matches: 'matches',
-  matches_any: 'matches any of',
-  gt: '>',
-  gte: '≥',
-  lt: '<',
-  lte: '≤',
-};
+const operators: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    equals: 'is',
+    not_equals: 'is not',
+    in: 'is one of',
+    not_in: 'is none of',
+    contains: 'contains',
+    contains_any: 'contains any of',
+    starts_with: 'starts with',
+    ends_with: 'ends with',
+    matches: 'matches',
+    matches_any: 'matches any of',
+    gt: '>',
+    gte: '≥',
+    lt: '<',
+    lte: '≤',
+  }),
+);
 
 function comparison(selector: string, operator: string, value: unknown): string {
   if (operator === 'exists') return `${selector} ${value === false ? 'is missing' : 'exists'}`;
-  return `${selector} ${operators[operator] ?? operator} ${listText(value)}`;
+  return `${selector} ${operators.get(operator) ?? operator} ${listText(value)}`;
 }
 
 function group(conditions: unknown, word: 'and' | 'or', depth: number): string {
@@ -80,23 +84,27 @@ function toolsText(definition: JsonObject): string {
   return tools.length === 0 || tools.includes('*') ? 'all tools' : listText(tools);
 }
 
-const verbs: { readonly [effect: string]: string } = {
-  deny: 'Denies',
-  approve: 'Asks before',
-  warn: 'Warns about',
-  redact: 'Redacts',
-};
+const verbs: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    deny: 'Denies',
+    approve: 'Asks before',
+    warn: 'Warns about',
+    redact: 'Redacts',
+  }),
+);
 
-const limitWords: { readonly [limit: string]: string } = {
-  max_tool_calls: 'executed calls',
-  max_attempts: 'attempts',
-};
+const limitWords: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    max_tool_calls: 'executed calls',
+    max_attempts: 'attempts',
+  }),
+);
 
 function limitsText(limits: unknown): string {
   if (!isMapping(limits)) return 'its limits';
   const { max_calls_per_tool: perTool, ...sums } = limits;
   const parts = [
-    ...Object.entries(sums).map(([name, max]) => `${valueText(max)} ${limitWords[name] ?? name}`),
+    ...Object.entries(sums).map(([name, max]) => `${valueText(max)} ${limitWords.get(name) ?? name}`),
     ...(isMapping(perTool)
       ? Object.entries(perTool).map(([tool, max]) => `${valueText(max)} ${cut(tool, maxValue)}`)
       : []),
@@ -122,8 +130,9 @@ function boundsText({ within, allows, not_within: except, not_allows: refused }:
 
 function actText(type: ContractType, definition: JsonObject): string {
   const then = isMapping(definition.then) ? definition.then : {};
-  const effect = String((type === 'sandbox' ? definition.outside : then.effect) ?? 'deny');
-  const verb = verbs[effect] ?? effect;
+  const effect = (type === 'sandbox' ? definition.outside : then.effect) ?? 'deny';
+  // A saved definition may have any value here, also one that `String` throws for.
+  const verb = typeof effect === 'string' ? (verbs.get(effect) ?? effect) : '…';
   const tools = toolsText(definition);
   switch (type) {
     case 'session':

@@ -223,6 +223,12 @@ describe('the list of contracts', () => {
       sentence: 'Denies write_file when args.path matches ^/srv/',
       tools: ['write_file'],
     });
+    // A definition that no agent could load fails no list, and a long name does not fill one.
+    const wrong = { ...changed, tool: 'x'.repeat(1_000), then: { effect: { toString: 1 } } };
+    await t.call('updateContract', { ...id('alpha'), body: { definition: wrong } }, user);
+    const rule = (await rules()).find((one) => one?.deployed.length === 2);
+    expect(rule?.sentence).toMatch(/^… xxx/);
+    expect(rule?.tools.map((name) => name.length)).toEqual([255]);
     expect((await t.call('listContracts', {}, user)).body[0]).not.toHaveProperty('rule');
   });
 

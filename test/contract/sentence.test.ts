@@ -54,6 +54,17 @@ describe('the sentence of a contract', () => {
       expect(text).toMatch(/^Denies all tools/);
       expect(text.length).toBeLessThanOrEqual(240);
     }
+    const wrong = { toString: 1 };
+    expect(sentenceOf('pre', { then: { effect: wrong } })).toBe('… all tools');
+    expect(sentenceOf('sandbox', { outside: wrong })).toBe('… all tools outside its bounds');
+    expect(sentenceOf('pre', { then: { effect: 'constructor' } })).toBe('constructor all tools');
+    expect(sentenceOf('pre', { when: { 'args.x': { constructor: 1 } } })).toMatch(
+      / when args\.x constructor 1$/,
+    );
+    expect(sentenceOf('session', { limits: { constructor: 1 } })).toMatch(/ beyond 1 constructor$/);
+    // A cut leaves no half of a character.
+    for (const tool of ['😀'.repeat(40), `x${'😀'.repeat(40)}`])
+      expect(sentenceOf('pre', { tool })).toMatch(/^Denies x?(😀)+…$/u);
     expect(sentenceOf('session', {})).toBe('Denies calls of a session beyond its limits');
     expect(sentenceOf('sandbox', { enabled: false })).toBe('Off: denies all tools outside its bounds');
   });

@@ -75,6 +75,8 @@ it('follows the range of the address in each tab, and shows the values of a sess
   await page.goto(`/dashboard/agents/busy-1/runs?${day}`);
   await region('Runs').getByText('1 session in this range').waitFor();
   await region('Runs').getByRole('link', { name: 'new-run' }).waitFor();
+  const heads = await region('Runs').getByRole('columnheader').allTextContents();
+  expect(heads.filter((head) => /^Calls/.test(head))).toHaveLength(1);
   await page.goto(`/dashboard/agents/busy-1/runs?${week}`);
   await region('Runs').getByRole('link', { name: 'old-run' }).waitFor();
   await accessible(page);

@@ -139,5 +139,13 @@ it('lists compositions and documents with the calls under their deployed version
   await page.getByRole('radio', { name: 'Staging' }).check({ force: true });
   await rowOf('bundles', 'shop').getByText('none').waitFor();
   noFaults(seen);
+  // Without an answer, a composition that runs is not "not deployed".
+  await page.route(/\/fleet\/matrix/, (route) => route.fulfill({ status: 400, json: {} }));
+  await page.goto('/dashboard/policies?view=compositions');
+  await composition.getByText('unavailable').first().waitFor();
+  expect(await composition.getByText(/^(unavailable|not deployed|none)$/).allTextContents()).toEqual([
+    'unavailable',
+    'unavailable',
+  ]);
   await seen.context.close();
 });

@@ -48,6 +48,16 @@ describe('the runs page', () => {
     // A line and its number stand beside each other, as on the page of an event.
     const display = "getComputedStyle(document.querySelector('.explain-lines > li')).display";
     await expect.poll(() => page.evaluate(display)).toBe('flex');
+    // The chosen step differs by its colours alone.
+    const stepStyle = (step: string) =>
+      page.evaluate(`(({ display }, { color }) => [display, color])(...['.step-what', '.step-time'].map((part) =>
+        getComputedStyle(document.querySelector('.step' + ${JSON.stringify(step)} + ' ' + part))))`);
+    const [chosen, other] = [await stepStyle('[aria-current]'), await stepStyle(':not([aria-current])')];
+    expect([chosen, other]).toEqual([
+      ['flex', expect.any(String)],
+      ['flex', expect.any(String)],
+    ]);
+    expect(chosen).not.toEqual(other);
     await panel.getByRole('region', { name: 'Workflow' }).getByText('running').waitFor();
     await accessible(page);
     const evidence = panel.getByRole('region', { name: 'Seal' });
@@ -93,7 +103,8 @@ describe('the runs page', () => {
       },
     });
     writeFileSync(file, JSON.stringify(whole));
-    await page.goto('/dashboard/runs/elsewhere/run%202');
+    await page.goto('/dashboard/runs/elsewhere/run%202?event=00000000-0000-4000-8000-000000000000');
+    await page.getByRole('link', { name: 'The call of this address' }).waitFor();
     await take();
     await evidence.getByText('This bundle belongs to another run').waitFor();
     await accessible(page);
@@ -215,7 +226,9 @@ describe('the runs page', () => {
     ]);
     await lanes.getByText('1 call, +1 min to +1 min').first().waitFor({ state: 'attached' });
     await page.getByRole('main').getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
-    await page.getByText('Choose a call in the history to see why it was decided so.').waitFor();
+    await page
+      .getByText('Choose a call in the history to see why it was allowed, denied or asked.')
+      .waitFor();
     await page.getByRole('button', { name: 'Verify run' }).click();
     await page.getByRole('status', { name: 'Verification result' }).waitFor();
     await accessible(page);

@@ -113,6 +113,18 @@ it('lists the definitions of all environments beyond the first 1,000, with the n
   await main.getByRole('heading', { name: 'Definitions from large-b' }).waitFor();
   await main.getByText('600 definitions', { exact: true }).waitFor();
   await accessible(page);
+  // An address from before the views still leads to the definitions of its server.
+  const tab = (name: string) => page.getByRole('tab', { name, selected: true });
+  await page.goto('/dashboard/tools?server=large-a');
+  await main.getByRole('heading', { name: 'Definitions from large-a' }).waitFor();
+  await tab('All').waitFor();
+  await main.getByRole('button', { name: 'Show all servers' }).click();
+  await main.getByRole('heading', { name: 'Definitions from large-a' }).waitFor({ state: 'detached' });
+  await tab('All').waitFor();
+  await page.goto('/dashboard/tools?server=large-a');
+  await tab('All').waitFor();
+  await page.getByRole('tab', { name: 'Waiting' }).click();
+  await tab('Waiting').waitFor();
   noFaults(seen);
   await seen.context.close();
 });

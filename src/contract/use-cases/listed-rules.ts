@@ -3,15 +3,16 @@ import { contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { seesEnv } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { createSharedReads } from '../../shared/concurrency/shared-reads.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ContractSummary } from '../port.ts';
-import { sentenceOf, toolsOf } from '../rules.ts';
+import { cut, sentenceOf, toolsOf } from '../rules.ts';
 
 /** A contract's rule, as lists show it. */
 export interface ContractRule {
   readonly sentence: string;
-  /** The first 20. */
+  /** The first 20, each with at most 255 characters. */
   readonly tools: readonly string[];
 }
 
@@ -21,16 +22,34 @@ export interface ListedRule extends ContractRule {
 }
 
 /** Versions whose rules, and documents whose contracts, are kept. Neither changes. */
-const [maxRules, maxDocuments] = [10_000, 1_000];
-/** Definitions that are read at once; one may have 256 KiB. */
-const atOnce = 50;
-const maxTools = 20;
+const [maxRules, maxDocuments] = [10_000, 10_000];
+/** Definitions that are read at once, and documents. A definition may have 256 KiB. */
+const [rulesAtOnce, documentsAtOnce] = [50, 10];
+const [maxTools, maxToolName] = [20, 255];
 const always = Number.POSITIVE_INFINITY;
+
+async function inSlices<T, R>(
+  items: readonly T[],
+  size: number,
+  read: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  for (let from = 0; from < items.length; from += size)
+    results.push(...(await Promise.all(items.slice(from, from + size).map(read))));
+  return results;
+}
 
 export class ListedRules {
   readonly #store: AppPorts['store'];
   readonly #rules = new BoundedMap<ContractRule>(maxRules);
   readonly #documents = new BoundedMap<readonly string[]>(maxDocuments);
+  /** Of a tenant. After a deploy, all open pages that list contracts ask at once. */
+  readonly #readDeployed = createSharedReads(async (tenantId) =>
+    inSlices(await this.#store.deployments.listAllCurrent(tenantId), documentsAtOnce, async (deployment) => ({
+      deployment,
+      contractIds: await this.#contractsOf(deployment),
+    })),
+  );
 
   constructor({ store }: Pick<AppPorts, 'store'>) {
     this.#store = store;
@@ -39,22 +58,19 @@ export class ListedRules {
   /** In the order of the contracts. */
   async list(principal: Principal, contracts: readonly ContractSummary[]): Promise<readonly ListedRule[]> {
     const deployedBy = new Map<string, Deployment[]>();
-    for (const deployment of await this.#store.deployments.listAllCurrent(principal.tenantId)) {
+    for (const { deployment, contractIds } of await this.#readDeployed(principal.tenantId)) {
       if (!seesEnv(principal, deployment.env)) continue;
-      for (const id of await this.#contractsOf(deployment)) {
+      for (const id of contractIds) {
         const deployments = deployedBy.get(id);
         if (deployments) deployments.push(deployment);
         else deployedBy.set(id, [deployment]);
       }
     }
-    const listed: ListedRule[] = [];
-    for (let from = 0; from < contracts.length; from += atOnce) {
-      const slice = contracts.slice(from, from + atOnce);
-      const rules = await Promise.all(slice.map((contract) => this.#ruleOf(contract)));
-      for (const [i, rule] of rules.entries())
-        listed.push({ ...rule, deployed: deployedBy.get(slice[i]?.contractId ?? '') ?? [] });
-    }
-    return listed;
+    const rules = await inSlices(contracts, rulesAtOnce, (contract) => this.#ruleOf(contract));
+    return rules.map((rule, i) => ({
+      ...rule,
+      deployed: deployedBy.get(contracts[i]?.contractId ?? '') ?? [],
+    }));
   }
 
   async #ruleOf({ tenantId, contractId, id, version }: ContractSummary): Promise<ContractRule> {
@@ -63,7 +79,11 @@ export class ListedRules {
     const contract = await this.#store.contracts.getVersion(tenantId, contractId, version);
     if (!contract) return { sentence: '', tools: [] };
     const { type, definition } = contract;
-    const rule = { sentence: sentenceOf(type, definition), tools: toolsOf(definition).slice(0, maxTools) };
+    const tools = toolsOf(definition).slice(0, maxTools);
+    const rule = {
+      sentence: sentenceOf(type, definition),
+      tools: tools.map((name) => cut(name, maxToolName)),
+    };
     this.#rules.set(id, rule, always);
     return rule;
   }

@@ -58,7 +58,8 @@ const moved = <N extends Operation>(input: Input<N> | undefined, moving?: Moving
 
 /**
  * A cached GET. `enabled: false` delays the request; `keep` returns the previous answer while another input loads;
- * `moves` marks an input with a period that ends now.
+ * `moves` marks an input with a period that ends now;
+ * `isFixed` marks an answer that never changes.
  */
 export function useCall<N extends Operation>(
   operation: N,
@@ -67,6 +68,7 @@ export function useCall<N extends Operation>(
     readonly enabled?: boolean;
     readonly keep?: boolean;
     readonly moves?: boolean;
+    readonly isFixed?: boolean;
     readonly moving?: Moving;
     readonly refetchMs?: number;
   } = {},
@@ -76,6 +78,7 @@ export function useCall<N extends Operation>(
     queryFn: ({ signal }) => call(operation, moved(input, options.moving), signal),
     enabled: options.enabled ?? true,
     ...(options.moves ? { gcTime: movingGcMs } : {}),
+    ...(options.isFixed ? { staleTime: Number.POSITIVE_INFINITY } : {}),
     ...(options.keep ? { placeholderData: (before: unknown) => before as never } : {}),
     ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
   });

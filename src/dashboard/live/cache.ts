@@ -63,7 +63,8 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'bundleImpact',
     'hostedListAudit',
   ],
-  contract_created: ['listContracts', 'getContract', 'hostedListAudit'],
+  // The versions of a contract that was deleted and is made again differ.
+  contract_created: ['listContracts', 'getContract', 'getContractVersion', 'hostedListAudit'],
   contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition', 'hostedListAudit'],
   fleet_changed: [
     'fleetMatrix',

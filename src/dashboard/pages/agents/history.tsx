@@ -11,7 +11,6 @@ import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import {
-  countColumn,
   envColumn,
   nameColumn,
   numberColumn,
@@ -63,6 +62,8 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
       const at = Date.parse(timestamp);
       return at >= span.from && at < span.until && (!env || environment === null || environment === env);
     });
+  const isCut = ({ events }: Reply<'agentHistory'>): boolean =>
+    events.filter(({ type }) => type === 'deployment').length >= maxDeployments;
   return (
     <QuerySection
       title="Deployment history"
@@ -71,7 +72,9 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
       rows={3}
       none={(history) =>
         changesOf(history).length === 0 &&
-        'No deployments in this range. Deployments for this agent appear here.'
+        (isCut(history)
+          ? `No deployments in this range among the newest ${maxDeployments}. Changes has the others.`
+          : 'No deployments in this range. Deployments for this agent appear here.')
       }
     >
       {(history) => (
@@ -81,7 +84,7 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
           rows={changesOf(history)}
           columns={changeColumns}
           keyOf={(event) => [event.type, event.timestamp, event.environment, bundleOf(event)].join(' ')}
-          bar={`${counted(changesOf(history).length, 'change')} in this range`}
+          bar={`${counted(changesOf(history).length, 'change')} in this range${isCut(history) ? `, from the newest ${maxDeployments} deployments` : ''}`}
         />
       )}
     </QuerySection>
@@ -96,7 +99,7 @@ const useScope = () => {
   return { span: spanOf(search, useNow(minuteMs)), env: useEnv() };
 };
 
-/** The newest runs of an agent, of these the ones in the range, and the number of all. */
+/** The newest runs of an agent that were active in the range. */
 export function useAgentRuns(id: string) {
   const { span, env } = useScope();
   const runsQuery = useHosted('hostedListRuns', { query: { agent_id: id, limit: maxRuns } });
@@ -110,9 +113,30 @@ const runColumns: readonly Column<Run>[] = [
     cell: (run) => <NameLink link={linkTo.run(run.agent_id, run.session_id)} text={run.session_id} />,
   },
   ...standingColumns,
-  countColumn('calls', 'Calls', (run) => run.counts.calls, 0.8),
   timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.3),
 ];
+
+export const isCutOff = (total: number): boolean => total > maxRuns;
+
+/** The number of sessions in the range, and a link to all runs where there are more than the newest ones. */
+export const RunsInRange = ({
+  id,
+  inRange,
+  total,
+}: Readonly<{ id: string; inRange: number; total: number }>): JSX.Element => (
+  <span className="muted">
+    {counted(inRange, 'session')} in this range
+    {isCutOff(total) && (
+      <>
+        {' '}
+        of the newest {count(maxRuns)}.{' '}
+        <Link to="/runs" search={{ agent_id: id } as never}>
+          Search all {count(total)} runs
+        </Link>
+      </>
+    )}
+  </span>
+);
 
 export const noRuns = 'No sessions in this range. Calls with a session ID appear here.';
 
@@ -124,7 +148,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
       label="Runs"
       query={runsQuery}
       rows={2}
-      none={({ total }) => runs.length === 0 && total <= maxRuns && noRuns}
+      none={({ total }) => runs.length === 0 && !isCutOff(total) && noRuns}
     >
       {({ total }) => (
         <Table
@@ -133,20 +157,7 @@ export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
           rows={runs}
           columns={runColumns}
           keyOf={(run) => run.session_id}
-          bar={
-            <span className="muted">
-              {counted(runs.length, 'session')} in this range
-              {total > maxRuns && (
-                <>
-                  {' '}
-                  of the newest {count(maxRuns)}.{' '}
-                  <Link to="/runs" search={{ agent_id: id } as never}>
-                    Search all {count(total)} runs
-                  </Link>
-                </>
-              )}
-            </span>
-          }
+          bar={<RunsInRange id={id} inRange={runs.length} total={total} />}
         />
       )}
     </QuerySection>

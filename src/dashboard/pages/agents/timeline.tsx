@@ -55,13 +55,13 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
     from: Date.parse(from),
     to: to === null ? null : Date.parse(to),
   }));
-  /** A group leads to its minutes, which part it, unless the range has no more than these. */
-  const zoomOf = (group: readonly { readonly from: number }[]): Pick<Bar, 'link'> => {
+  /** A group leads to its minutes, which part it. In a range of no more than these it leads to the approval. */
+  const linkOf = (group: readonly { readonly from: number }[], approval: string): Bar['link'] => {
     const times = group.map(({ from }) => from);
     const from = Math.floor(Math.min(...times) / minuteMs) * minuteMs;
     const until = (Math.floor(Math.max(...times) / minuteMs) + 1) * minuteMs;
-    if (until - from >= axis.until - axis.from) return {};
-    return { link: { to: '.', search: { ...search, ...fixedRange({ from, until }) } as never } };
+    if (until - from >= axis.until - axis.from) return linkTo.approval(approval);
+    return { to: '.', search: { ...search, ...fixedRange({ from, until }) } as never };
   };
   return (
     <QuerySection title="Timeline" label query={timelineQuery} rows={3}>
@@ -109,7 +109,7 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
                     ? `Approval ${statuses.join('')}, ${period(from, to)}`
                     : `${counted(group.length, 'approval')}: ${countWords(statuses)}, ${period(from, to)}`,
                   tone: toneOf(statuses),
-                  ...(isOne ? { link: linkTo.approval(key) } : zoomOf(group)),
+                  link: isOne ? linkTo.approval(key) : linkOf(group, key),
                 };
               })}
             >

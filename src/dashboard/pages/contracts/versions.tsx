@@ -135,4 +135,8 @@ export function Versions(props: {
 }
 
 const useVersion = (id: string, version: string) =>
-  useCall('getContractVersion', { params: { contract_id: id, version } }, { enabled: version !== '' });
+  useCall(
+    'getContractVersion',
+    { params: { contract_id: id, version } },
+    { enabled: version !== '', isFixed: true },
+  );

@@ -1,6 +1,6 @@
 // Where documents are deployed, and the calls that agents judged by the deployed versions.
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { useEffect, useMemo } from 'react';
+import { type JSX, useEffect, useMemo } from 'react';
 import { type ApiError, call, type Reply } from '../../lib/api.ts';
 import { pagesKey, readOn } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
@@ -16,10 +16,14 @@ interface Deployed {
   readonly hash: string;
 }
 
-/** Current deployments by the name of their document. */
-export type Deployments = ReadonlyMap<string, readonly Deployed[]>;
+export interface Deployments {
+  /** Current deployments of the document; undefined: not loaded yet. */
+  readonly placesOf: (name: string) => readonly Deployed[] | undefined;
+  /** The rest does not load by itself. */
+  readonly isFailed: boolean;
+}
 
-/** Reads all pages of the matrix; until then, later names have no deployments. */
+/** Reads all pages of the matrix. The key is that of deployments, because agents do not change these cells. */
 export function useDeployments(): Deployments {
   const matrix = useInfiniteQuery<
     Matrix,
@@ -28,50 +32,62 @@ export function useDeployments(): Deployments {
     readonly unknown[],
     string | undefined
   >({
-    queryKey: pagesKey('fleetMatrix', {}),
+    queryKey: pagesKey('listDeployments', { current: 'all' }),
     initialPageParam: undefined,
     queryFn: ({ pageParam, signal }) =>
       call('fleetMatrix', { query: pageParam === undefined ? {} : { cursor: pageParam } }, signal),
     getNextPageParam: (page) => page.next_cursor,
   });
   useEffect(() => readOn(matrix));
-  const { data } = matrix;
+  const { data, hasNextPage, isError } = matrix;
   return useMemo(() => {
     const bundles = (data?.pages ?? []).flatMap((page) => page.bundles);
-    return new Map(bundles.map(({ name, cells }) => [name, cells.flatMap(deployedIn)]));
-  }, [data]);
+    const byName = new Map(bundles.map(({ name, cells }) => [name, cells.flatMap(deployedIn)]));
+    const others = data && !hasNextPage ? [] : undefined;
+    return { placesOf: (name) => byName.get(name) ?? others, isFailed: isError };
+  }, [data, hasNextPage, isError]);
 }
 
 const deployedIn = ({ env, deployment }: Matrix['bundles'][number]['cells'][number]): readonly Deployed[] =>
   deployment === null ? [] : [{ env, version: deployment.version, hash: deployment.revision_hash }];
 
+/** A cell of a document whose deployments are not loaded. */
+const unloadedCell = ({ isFailed }: Deployments): JSX.Element | null =>
+  isFailed ? <span className="muted">unavailable</span> : null;
+
 /** Calls that agents judged by the versions that are deployed now. */
-export const documentCallsColumn = <R extends { readonly name: string }>(
+export function documentCallsColumn<R extends { readonly name: string }>(
   deployments: Deployments,
-): Column<R> =>
-  callsColumn('version', ({ name }) => [...new Set((deployments.get(name) ?? []).map(({ hash }) => hash))]);
+): Column<R> {
+  const column = callsColumn<R>('version', ({ name }) => [
+    ...new Set((deployments.placesOf(name) ?? []).map(({ hash }) => hash)),
+  ]);
+  return {
+    ...column,
+    cell: (row) => (deployments.placesOf(row.name) ? column.cell(row) : unloadedCell(deployments)),
+  };
+}
 
 /** The environments that run a document, each with the version. */
-export const deployedColumn = <R extends { readonly name: string }>(deployments: Deployments): Column<R> => {
-  const of = ({ name }: R): readonly Deployed[] =>
-    envs.flatMap((env) => (deployments.get(name) ?? []).filter((one) => one.env === env));
+export function deployedColumn<R extends { readonly name: string }>(deployments: Deployments): Column<R> {
+  const sortedPlaces = ({ name }: R) => {
+    const places = deployments.placesOf(name);
+    return places && envs.flatMap((env) => places.filter((place) => place.env === env));
+  };
   return {
     key: 'envs',
     label: 'Deployed to',
     width: 2.8,
-    sort: (row) =>
-      of(row)
-        .map(({ env, version }) => `${env} v${version}`)
-        .join(', '),
-    cell: (row) =>
-      of(row).length === 0 ? (
-        <span className="muted">not deployed</span>
-      ) : (
-        of(row).map(({ env, version }) => (
-          <span key={env}>
-            <Env name={env} /> v{version}{' '}
-          </span>
-        ))
-      ),
+    sort: (row) => (sortedPlaces(row) ?? []).map(({ env, version }) => `${env} v${version}`).join(', '),
+    cell: (row) => {
+      const places = sortedPlaces(row);
+      if (!places) return unloadedCell(deployments);
+      if (places.length === 0) return <span className="muted">not deployed</span>;
+      return places.map(({ env, version }) => (
+        <span key={env}>
+          <Env name={env} /> v{version}{' '}
+        </span>
+      ));
+    },
   };
-};
+}

@@ -27,7 +27,7 @@ export function RunDetail({
   session,
   isPeek = false,
 }: RunPlace & {
-  /** Without the values and explanations, and of the evidence only the verification. */
+  /** Without the lanes, values and explanations, and of the evidence only the verification. */
   readonly isPeek?: boolean;
 }): JSX.Element {
   const runsQuery = useHosted('hostedListRuns', {
@@ -46,7 +46,7 @@ export function RunDetail({
             <Evidence run={run} isPeek={isPeek} />
             <Head run={run} />
             {run.workflow && <Workflow agent={agent} session={session} />}
-            <RunLanes run={run} />
+            {!isPeek && <RunLanes run={run} />}
             <RunHistory run={run} isPeek={isPeek} />
             {!isPeek && <SessionValues agent={agent} session={session} />}
           </>

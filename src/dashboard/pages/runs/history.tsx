@@ -1,9 +1,10 @@
 // The history of a run: its events in the order of time, and beside them the explanation of one.
 import { Link } from '@tanstack/react-router';
-import { type JSX, useMemo } from 'react';
+import { type JSX, useEffect, useMemo } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byCursor, useHostedPages } from '../../lib/hosted-query.ts';
+import { readOn } from '../../lib/query.ts';
 import { useFilter } from '../../lib/search.ts';
 import { duration } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
@@ -18,6 +19,9 @@ import type { Run } from './run.ts';
 type Event = HostedReply<'hostedSearchEvents'>['events'][number];
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** Pages that load by themselves until one has the event of the address. */
+const maxSearchedPages = 10;
 
 export function RunHistory({
   run,
@@ -38,6 +42,11 @@ export function RunHistory({
   const isSplit = !isPeek && !isPhone;
   const current = isSplit ? events.find(({ id }) => id === eventId) : undefined;
   const start = Date.parse(run.started_at);
+  const isAbsent = isSplit && eventId !== undefined && eventsQuery.data !== undefined && !current;
+  const mayReadOn = isAbsent && eventsQuery.hasNextPage && eventsQuery.data.pages.length < maxSearchedPages;
+  useEffect(() => {
+    if (mayReadOn) readOn(eventsQuery);
+  });
   return (
     <div className={isSplit ? 'run-split' : undefined}>
       <Section title="History" label>
@@ -80,7 +89,15 @@ export function RunHistory({
             <Why key={current.id} event={current} />
           ) : (
             <Section title="Explain">
-              <p className="muted">Choose a call in the history to see why it was decided so.</p>
+              <p className="muted">
+                {isAbsent && !mayReadOn && (
+                  <>
+                    <Link {...linkTo.event(eventId)}>The call of this address</Link> is not among the events
+                    beside.{' '}
+                  </>
+                )}
+                Choose a call in the history to see why it was allowed, denied or asked.
+              </p>
             </Section>
           )}
         </div>

@@ -14,8 +14,8 @@ import type { Run } from './run.ts';
 type Call = Reply<'runTimeline'>['calls'][number];
 
 const pageSize = 1_000;
-/** The first of a run. The page names the cut. */
-const maxCalls = 2_000;
+/** The first of a run. A page may have few of them, so the pages are bounded too. The page names the cut. */
+const [maxCalls, maxPages] = [2_000, 4];
 /** The hub's limit. */
 const maxChildren = 50;
 
@@ -32,10 +32,11 @@ export function RunLanes({ run }: { readonly run: Run }): JSX.Element {
   const timelineQuery = usePages('runTimeline', { params, query: { limit: pageSize } });
   const calls = usePageRows(timelineQuery, ({ reply }) => reply.calls);
   const children = usePageRows(timelineQuery, ({ reply }) => reply.children);
+  const isFull = calls.length >= maxCalls || (timelineQuery.data?.pages.length ?? 0) >= maxPages;
   useEffect(() => {
-    if (calls.length < maxCalls) readOn(timelineQuery);
+    if (!isFull) readOn(timelineQuery);
   });
-  const isCut = timelineQuery.hasNextPage && calls.length >= maxCalls;
+  const isCut = timelineQuery.hasNextPage && isFull;
   const items = calls.map((call) => {
     const from = Date.parse(call.at);
     return { ...call, from, to: from + (call.duration_ms ?? 0) };

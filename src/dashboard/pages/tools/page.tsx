@@ -3,10 +3,10 @@ import './tools.css';
 import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { readOn, useFirstRow } from '../../lib/query.ts';
-import { useFilter } from '../../lib/search.ts';
+import { useFilters } from '../../lib/search.ts';
 import { count, counted, loadedText, visible } from '../../lib/text.ts';
 import { envColumn, nameColumn, numberColumn, timeColumn } from '../../ui/columns.tsx';
-import { Views } from '../../ui/list.tsx';
+import { Tabbed } from '../../ui/list.tsx';
 import { NameLink } from '../../ui/names.tsx';
 import { Button, Empty, PageHead, Skeleton } from '../../ui/parts.tsx';
 import { QueryResult, type QueryState } from '../../ui/query-result.tsx';
@@ -22,8 +22,16 @@ const views = [
 ] as const;
 
 export default function Tools(): JSX.Element {
-  const [view = 'waiting'] = useFilter('view');
-  const [server] = useFilter('server');
+  const [search, change] = useFilters();
+  const { server } = search;
+  // An address of a server from before the views has none.
+  const name = search.view ?? (server === undefined ? 'waiting' : 'all');
+  const view = views.find(([key]) => key === name)?.[0] ?? 'waiting';
+  const show = (key: string): void =>
+    change({
+      ...{ view: key === 'waiting' ? undefined : key },
+      ...{ server: undefined, peek: undefined, sort: undefined },
+    });
   const { query, tools } = useTools(view === 'all' ? server : undefined);
   const { envs, servers, toReview, hasMoreUndecided } = tools;
   const place = envs.length === 1 ? ` in ${envs[0]}` : '';
@@ -33,10 +41,10 @@ export default function Tools(): JSX.Element {
         title="Tools"
         summary={
           query.data &&
-          `${counted(servers.length, 'MCP server')}${place}, ${count(toReview.length)}${hasMoreUndecided ? '+' : ''} ${toReview.length === 1 && !hasMoreUndecided ? 'definition' : 'definitions'} to review.`
+          `${counted(servers.length, 'MCP server')}${place}, ${hasMoreUndecided ? `${count(toReview.length)}+ definitions` : counted(toReview.length, 'definition')} to review.`
         }
       />
-      <Views label="Views of tools" views={views}>
+      <Tabbed label="Views of tools" views={views} current={view} onView={show}>
         <QueryResult query={query}>
           {() =>
             view === 'settings' ? (
@@ -53,7 +61,7 @@ export default function Tools(): JSX.Element {
             )
           }
         </QueryResult>
-      </Views>
+      </Tabbed>
     </div>
   );
 }
@@ -63,11 +71,26 @@ interface ListProps {
   readonly tools: AllTools;
 }
 
-function Waiting({ query, tools: { toReview, hasMoreUndecided } }: ListProps): JSX.Element {
+/** Undecided definitions that load by themselves until there is one to review. Then a press on a button reads on. */
+const maxSearched = 4_000;
+
+function Waiting({ query, tools: { pins, toReview, hasMoreUndecided } }: ListProps): JSX.Element {
   const undecided = { ...query, hasNextPage: hasMoreUndecided };
-  useFirstRow(undecided, toReview.length > 0);
+  const isPaused = hasMoreUndecided && pins.length >= maxSearched;
+  useFirstRow(undecided, toReview.length > 0 || isPaused);
   if (toReview.length > 0)
     return <Definitions pins={toReview} hasMore={hasMoreUndecided} onEnd={() => readOn(undecided)} />;
+  if (isPaused)
+    return (
+      <Empty
+        title={`No definition to review among the first ${count(pins.length)}`}
+        text="Further undecided definitions are not searched yet."
+      >
+        <Button busy={query.isFetching} onClick={() => readOn(undecided)}>
+          Search further
+        </Button>
+      </Empty>
+    );
   return hasMoreUndecided ? (
     <Skeleton />
   ) : (
@@ -79,13 +102,13 @@ function Waiting({ query, tools: { toReview, hasMoreUndecided } }: ListProps): J
 }
 
 function All({ query, tools: { pins, hasMore } }: ListProps): JSX.Element {
-  const [server, chooseServer] = useFilter('server');
+  const [{ server }, change] = useFilters();
   return (
     <>
       {server !== undefined && (
         <div className="filter-bar">
           <h2>Definitions from {visible(server)}</h2>
-          <Button onClick={() => chooseServer(undefined)}>Show all servers</Button>
+          <Button onClick={() => change({ view: 'all', server: undefined })}>Show all servers</Button>
         </div>
       )}
       <Definitions pins={pins} hasMore={hasMore} onEnd={() => readOn(query)} />
