@@ -27,7 +27,10 @@ function removalFrom(mongoUrl: string, redisUrl: string): () => Promise<void> {
   return () => removeStored(mongoUrl, redisUrl).finally(withdraw);
 }
 
-/** A failure is a warning: the result of a scenario must not be lost for it. @param warn default: to the error output */
+/**
+ * A failure is a warning: the result of a scenario must not be lost for it.
+ * @param warn writes a line; default: to the error output
+ */
 export async function removeOrWarn(
   remove: () => Promise<void>,
   warn: (text: string) => void = (text) => void process.stderr.write(text),

@@ -227,7 +227,7 @@ async function readLinks(
   return chain;
 }
 
-/** Times of links never decrease: a search by halves. Links that a retention takes meanwhile count as earlier. */
+/** Times of links never decrease: a search by halves. Links that retention takes away count as earlier. */
 async function lastBefore(links: Collection<LinkRow>, tenantId: string, time: number): Promise<number> {
   const end = async (seq: 1 | -1): Promise<number> =>
     (await links.findOne({ tenantId }, { sort: { seq }, projection: { seq: 1 } }))?.seq ?? 0;

@@ -7,7 +7,7 @@ import { type BodyVersion, bodyVersion, type SegmentJson, segmentJson } from './
 /** Bytes of unpacked bodies that are kept, at most: those of two pages with an event from each of 100 batches. */
 const maxKeptBytes = 12 << 20;
 
-/** Smaller bodies stay, like those of batches of one event: a page reads up to 100 of them, and again when it is new. */
+/** Smaller bodies stay, like those of batches of one event: each page of the newest events reads up to 100 of them. */
 const minLargeBytes = 16 << 10;
 
 /** A body with the places of its events. */
