@@ -176,8 +176,8 @@ export const healthRoutes = routes({
       }),
       workers: z.number().int(),
       /**
-       * Of the caller's tenant, in the environments that the caller sees. One whose node does not answer within a second
-       * counts as 0.
+       * Of the caller's tenant, in the environments that the caller sees. One whose node does not answer within a
+       * second counts as 0.
        */
       connected_agents: z.number().int(),
     }),
