@@ -27,6 +27,21 @@ function removalFrom(mongoUrl: string, redisUrl: string): () => Promise<void> {
   return () => removeStored(mongoUrl, redisUrl).finally(withdraw);
 }
 
+/**
+ * A failure is a warning: the result of a scenario must not be lost for it.
+ * @param warn writes a line; default: to the error output
+ */
+export async function removeOrWarn(
+  remove: () => Promise<void>,
+  warn: (text: string) => void = (text) => void process.stderr.write(text),
+): Promise<void> {
+  try {
+    await remove();
+  } catch (error) {
+    warn(`Cannot remove everything that this run has stored: ${String(error)}\n`);
+  }
+}
+
 /** Run from the project's folder. */
 export async function startServices(): Promise<BenchServices> {
   const child = spawn(process.execPath, ['--import', 'tsx', 'test/services/main.ts'], {
@@ -43,7 +58,8 @@ export async function startServices(): Promise<BenchServices> {
     if (mongoUrl === undefined || redisUrl === undefined) continue;
     const remove = removalFrom(mongoUrl, redisUrl);
     const stop = async (): Promise<void> => {
-      await remove().finally(() => child.kill('SIGTERM'));
+      await removeOrWarn(remove);
+      child.kill('SIGTERM');
       await gone;
     };
     return { mongoUrl, redisUrl, stop };

@@ -227,6 +227,22 @@ async function readLinks(
   return chain;
 }
 
+/** Times of links never decrease: a search by halves. Links that retention takes away count as earlier. */
+async function lastBefore(links: Collection<LinkRow>, tenantId: string, time: number): Promise<number> {
+  const end = async (seq: 1 | -1): Promise<number> =>
+    (await links.findOne({ tenantId }, { sort: { seq }, projection: { seq: 1 } }))?.seq ?? 0;
+  const first = await end(1);
+  if (first === 0) return 0;
+  let [low, high] = [first, (await end(-1)) + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const row = await links.findOne({ tenantId, seq: middle }, { projection: { at: 1 } });
+    if (!row || row.at < time) low = middle + 1;
+    else high = middle;
+  }
+  return low > first ? low - 1 : 0;
+}
+
 async function retainLinks(
   links: Collection<LinkRow>,
   heads: Collection<HeadRow>,
@@ -298,6 +314,7 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     feed: (tenantId, filter, before, limit) => readFeed(links, tenantId, filter, before, limit),
     head: (tenantId) => headOf(links, tenantId),
     links: (tenantId, from, to, maxBytes) => readLinks(links, heads, tenantId, from, to, maxBytes),
+    lastBefore: (tenantId, time) => lastBefore(links, tenantId, time),
     async keepHead(signed) {
       await heads.updateOne({ _id: `${signed.tenantId}/${signed.seq}` }, { $set: signed }, { upsert: true });
     },

@@ -23,7 +23,8 @@ const duplicateKey = 11000;
 /** The bound that searches have: nothing else has one. */
 const tookTooLong = 50;
 /** No connection became free in time. The driver does not export the class. */
-const poolTimeout = 'MongoWaitQueueTimeoutError';
+const isPoolTimeout = (error: unknown): boolean =>
+  error instanceof MongoError && error.name === 'MongoWaitQueueTimeoutError';
 
 export const unavailable = (): HubError =>
   new HubError('unavailable', 'The hub cannot reach its store. Try again in a moment.', { retryAfter });
@@ -122,8 +123,12 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
     log.error({ code: error.code, error: error.message }, 'the store refused a command');
     return new HubError('internal', 'The store refused a command.');
   }
+  if (isPoolTimeout(error)) {
+    log.warn({ error: error.message }, 'no connection to the store became free in time');
+    return refusalOf('mongoCommands');
+  }
   log.warn(outageFields(error), 'cannot reach the store');
-  return error.name === poolTimeout ? refusalOf('mongoCommands') : unavailable();
+  return unavailable();
 }
 
 export interface GuardedStore {
@@ -216,7 +221,10 @@ class StoreGuard implements GuardedStore {
       return result;
     } catch (thrown) {
       const error = asHubError(thrown, this.#log);
-      if (isDriverFailure(thrown) && error instanceof HubError && error.code === 'unavailable')
+      if (isPoolTimeout(thrown)) {
+        // While the store is away, connections are not in use but wait for it.
+        if (this.#unreachable > 0) throw unavailable();
+      } else if (isDriverFailure(thrown) && error instanceof HubError && error.code === 'unavailable')
         this.#unreachable++;
       if (error instanceof HubError && error.code === 'disk_full') this.#startProbing();
       throw error;

@@ -376,6 +376,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     head: 'read',
     links: 'read',
     keepHead: 'write',
+    lastBefore: 'read',
     signedHead: 'read',
     start: 'read',
     retain: 'write',

@@ -6,9 +6,18 @@ import { createClient } from 'redis';
 
 const randomName = (): string => randomUUID().slice(0, 8);
 
+/**
+ * The beginning of all names. Everything that begins like it is removed, so a value of other origin is not used.
+ * @param inherited from the process of the suite; undefined: there is none
+ */
+export const prefixFrom = (inherited: string | undefined): string =>
+  inherited !== undefined && /^reeve_bench_[0-9a-f]{8}_$/.test(inherited)
+    ? inherited
+    : `reeve_bench_${randomName()}_`;
+
+const prefix = prefixFrom(process.env.REEVE_BENCH_STORED);
 /** Client processes inherit it. */
-process.env.REEVE_BENCH_STORED ??= `reeve_bench_${randomName()}_`;
-const prefix = process.env.REEVE_BENCH_STORED;
+process.env.REEVE_BENCH_STORED = prefix;
 
 /** For a database, or for keys of Redis that begin with it. */
 export const newStoredName = (): string => prefix + randomName();

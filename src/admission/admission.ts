@@ -12,7 +12,7 @@ import {
 } from '../shared/concurrency/semaphore.ts';
 import { HubError } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
-import type { AdmissionClass, Bound, Refusal } from './admission-class.ts';
+import type { AdmissionClass, AdmittedPer, Bound, Refusal } from './admission-class.ts';
 import { callerNames, type LimitedCaller } from './caller-name.ts';
 import { type AdmissionName, admissionTable } from './table.ts';
 
@@ -27,23 +27,26 @@ export interface AdmissionSubject {
   readonly credential?: string;
 }
 
-type CountsPlaces<N extends AdmissionName> = (typeof admissionTable)[N]['bounds'][number] extends {
-  readonly atOnce: number;
-}
-  ? N
-  : never;
-/** A class that counts what runs at once. */
-export type PlaceClass = { [N in AdmissionName]: CountsPlaces<N> }[AdmissionName];
+type KeysOf = { readonly [per in AdmittedPer]?: (subject: AdmissionSubject) => string | null };
 
 /** Null: the bound does not apply to the subject. */
-const keyOf: { readonly [per: string]: (subject: AdmissionSubject) => string | null } = {
+const keyOf = {
   node: () => '',
   tenant: ({ tenantId }) => tenantId ?? null,
   user: ({ caller }) => (caller && !('keyId' in caller) ? callerNames.requestsOf(caller) : null),
   agent: ({ caller }) => (caller && 'keyId' in caller ? callerNames.searchesOfAgent(caller) : null),
   person: ({ tenantId, person }) => (person === undefined ? null : `${tenantId}/${person}`),
   credential: ({ credential }) => credential ?? null,
-};
+} satisfies KeysOf;
+
+type CountsPlaces<N extends AdmissionName> = (typeof admissionTable)[N]['bounds'][number] extends {
+  readonly per: keyof typeof keyOf;
+  readonly atOnce: number;
+}
+  ? N
+  : never;
+/** A class that counts what of its subjects runs at once. */
+export type PlaceClass = { [N in AdmissionName]: CountsPlaces<N> }[AdmissionName];
 
 /** The error of a refusal in the table. */
 export const toHubError = ({ code, message, retryAfter, reason }: Refusal): HubError =>
@@ -135,7 +138,7 @@ export class Admission {
   #open(name: PlaceClass, { per, atOnce = 0, waiting = 0 }: Bound, ms: number | undefined): OpenBound {
     const maxWait = ms === undefined ? {} : { maxWait: { ms, clock: this.#clock } };
     const semaphores = new Semaphores({ max: atOnce, maxWaiting: waiting, ...maxWait });
-    const ofSubject = keyOf[per];
+    const ofSubject = (keyOf as KeysOf)[per];
     if (!ofSubject) throw new Error(`no subject of ${name} has a ${per}`);
     return { semaphores, keyOf: ofSubject, acquire: acquireFrom(semaphores, () => refusalOf(name)) };
   }

@@ -46,6 +46,8 @@ export interface AuditStore {
    * Links from one number to another that are kept, in order, until they hold `maxBytes`; at least one if there is one.
    */
   links(tenantId: string, from: number, to: number, maxBytes: number): Promise<readonly AuditLink[]>;
+  /** The number of the last stored link that occurred before a time, in epoch milliseconds; 0 if there is none. */
+  lastBefore(tenantId: string, time: number): Promise<number>;
   /** Keeps a signed head; an older one than the newest is kept too. */
   keepHead(head: SignedHead): Promise<void>;
   /** The signed head of the highest link; null when none was signed. */

@@ -141,8 +141,8 @@ export class AuditLog {
     const { tenantId } = principal;
     const head = await store.audit.head(tenantId);
     const first =
-      period.from === null ? from : Math.max(from, (await this.#lastBefore(tenantId, period.from)) + 1);
-    const end = period.to === null ? (head?.seq ?? 0) : await this.#lastBefore(tenantId, period.to);
+      period.from === null ? from : Math.max(from, (await store.audit.lastBefore(tenantId, period.from)) + 1);
+    const end = period.to === null ? (head?.seq ?? 0) : await store.audit.lastBefore(tenantId, period.to);
     const last = Math.min(to ?? Number.POSITIVE_INFINITY, end);
     const start = await store.audit.start(tenantId);
     const links = last < first ? [] : await store.audit.links(tenantId, first, last, maxExportBytes);
@@ -204,13 +204,6 @@ export class AuditLog {
       removed += await store.audit.retain(tenantId, before, retainedAtOnce);
     }
     return removed;
-  }
-
-  /** The number of the last link before a time; 0 if there is none. Times of links never decrease. */
-  async #lastBefore(tenantId: string, to: number): Promise<number> {
-    const filter = { from: null, to, actor: null, actions: null, subjects: null };
-    const [newest] = await this.#ports.store.audit.feed(tenantId, filter, null, 1);
-    return newest?.seq ?? 0;
   }
 
   async #sign(tenantId: string, { seq, digest }: Pick<AuditLink, 'seq' | 'digest'>): Promise<SignedHead> {

@@ -70,7 +70,7 @@ export const createIdempotency = (ports: IdempotencyOptions): Idempotency => ({
     const now = clock.now();
     const times = { now, runsUntil: now + runsMs, expiresAt: now + dayMs };
     const claim = await store.claim(request, secrets.uuid(), times);
-    if (claim.kind === 'reused' || claim.kind === 'running') throw refusalOf(claim.kind);
+    if (claim.kind === 'reused' || claim.kind === 'running') throw keyRefusal(claim.kind);
     if (claim.kind === 'answered') {
       if (declaration.idempotent === 'once') {
         throw refused(
@@ -103,7 +103,7 @@ export const createIdempotency = (ports: IdempotencyOptions): Idempotency => ({
   },
 });
 
-const refusalOf = (kind: 'reused' | 'running'): HubError =>
+const keyRefusal = (kind: 'reused' | 'running'): HubError =>
   kind === 'reused'
     ? refused(
         'idempotency_key_reused',

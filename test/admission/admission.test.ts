@@ -254,6 +254,12 @@ it('nothing stays behind after random sequences of works that end, fail, wait to
   }
 });
 
+it('has no places for subjects that it cannot tell apart', async () => {
+  const { admission } = anAdmission();
+  // @ts-expect-error: channels are counted elsewhere
+  expect(() => admission.held('channelAttempts')).toThrow('no subject of channelAttempts has a channel');
+});
+
 it('never runs more than a bound allows', async () => {
   const { next, int } = random('7');
   const { admission } = anAdmission();

@@ -1,9 +1,12 @@
 // The list of agents: what each should run and runs, filtered, sorted and in pages.
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Fleet } from '../../src/agent/use-cases/fleet.ts';
 import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { principalOf } from '../../src/http/contract/principal.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
+import { rightsOf } from '../../src/shared/access.ts';
 import { memberRoles } from '../../src/shared/env-roles.ts';
-import { settled } from '../clock.ts';
+import { ManualClock, settled } from '../clock.ts';
 import { deploy } from '../deployment/deploy.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -34,6 +37,36 @@ async function seen(agentId: string, env: KeyCaller['env'] = 'production') {
   (await connect(t.key(user, env, agentId))).closed();
   await settled();
 }
+
+it('count the open streams of the environments that answer within a second and that the caller sees', async () => {
+  const clock = new ManualClock();
+  const asked: string[] = [];
+  const answers: { readonly [env: string]: () => Promise<unknown> } = {
+    production: async () => ({ connected: 3 }),
+    staging: () => Promise.reject(new Error('no owner')),
+    development: () => new Promise(() => {}),
+  };
+  const ask = (_kind: string, key: string) => {
+    const env = key.split('/')[1] ?? '';
+    asked.push(env);
+    return answers[env]?.();
+  };
+  const fleet = new Fleet({ actors: { ask }, clock } as never);
+  const principal = principalOf(user);
+  let count: number | null = null;
+  void fleet.countConnected(principal).then((connected) => {
+    count = connected;
+  });
+  await settled();
+  expect([asked, count]).toEqual([['production', 'staging', 'development'], null]);
+  clock.advance(1000);
+  await settled();
+  expect(count).toBe(3);
+  asked.length = 0;
+  const rights = rightsOf([{ env: 'production', role: 'viewer' }]);
+  expect(await fleet.countConnected({ ...principal, ...rights })).toBe(3);
+  expect(asked).toEqual(['production']);
+});
 
 it('show an agent that runs what is deployed, and then an older version', async () => {
   const { revisionHash } = await deploy(t, user, 'base', '1');

@@ -212,6 +212,18 @@ export function auditContract(name: string, open: Open): void {
         expect((await all(store, tenantId)).at(-1)).toMatchObject({ seq: 11, prev: links[9]?.digest });
       });
 
+      it('and knows the last one before any time', async () => {
+        const { store, tenantId, retain } = await grown([3]);
+        // A link of the same moment as the one in front of it.
+        await store.audit.append([aNote({ tenantId, at: t0 + 10_000 })]);
+        const lastBefore = (seconds: number) => store.audit.lastBefore(tenantId, t0 + seconds * 1000);
+        const ends = async () => Promise.all([0, 1, 1.5, 4, 5.5, 10, 10.001, 60].map(lastBefore));
+        expect(await ends()).toEqual([0, 0, 1, 3, 5, 9, 11, 11]);
+        expect(await retain(t0 + 3_500)).toEqual([3, 0]);
+        expect(await ends()).toEqual([0, 0, 0, 0, 5, 9, 11, 11]);
+        expect(await store.audit.lastBefore(uuid(), t0)).toBe(0);
+      });
+
       it('slice by slice, and at once for whoever reads', async () => {
         const { store, tenantId, retain } = await grown([5]);
         expect(await store.audit.retain(tenantId, t0 + 60_000, 2)).toBe(2);

@@ -1,5 +1,5 @@
 // The bodies that searches read last, unpacked: the next page, or the same page for another reader, needs most of them
-// again.
+// again. A large body whose events have all been read goes at once: the next page needs none of them.
 import type { Database } from '../database.ts';
 import { EventSpans } from './event-spans.ts';
 import { type BodyVersion, bodyVersion, type SegmentJson, segmentJson } from './segment.ts';
@@ -7,12 +7,20 @@ import { type BodyVersion, bodyVersion, type SegmentJson, segmentJson } from './
 /** Bytes of unpacked bodies that are kept, at most: those of two pages with an event from each of 100 batches. */
 const maxKeptBytes = 12 << 20;
 
+/** Smaller bodies stay, like those of batches of one event: each page of the newest events reads up to 100 of them. */
+const minLargeBytes = 16 << 10;
+
 /** A body with the places of its events. */
 export interface ReadBody extends Omit<SegmentJson, 'json'> {
   readonly spans: EventSpans;
 }
 
-/** What an unpacked body holds in memory: it may be a part of a larger piece. */
+interface KeptBody extends ReadBody {
+  /** Positions of the events that were read, of a large body. */
+  readonly positions: Set<number>;
+}
+
+/** Memory of an unpacked body, which may be a part of a larger piece, without the places of its events. */
 const bytesOf = ({ spans }: ReadBody): number => spans.json.buffer.byteLength;
 
 const isSame = (one: BodyVersion, other: BodyVersion | null): boolean =>
@@ -22,7 +30,7 @@ export class BodyCache {
   readonly #db: Database;
   readonly #maxBytes: number;
   /** The one that was read last is the last. */
-  readonly #bodies = new Map<number, ReadBody>();
+  readonly #bodies = new Map<number, KeptBody>();
   #bytes = 0;
 
   /** @param maxBytes memory of unpacked bodies, at most. Default: 12 MiB */
@@ -41,17 +49,22 @@ export class BodyCache {
     const body = segmentJson(this.#db, segment);
     if (body === null) return null;
     const { json, ...rest } = body;
-    return this.#keep(segment, { ...rest, spans: new EventSpans(json) });
+    return this.#keep(segment, { ...rest, spans: new EventSpans(json), positions: new Set() });
   }
 
-  /** Gives up a body whose events have all been read: kept, it would only push V8 to collect old objects sooner. */
-  forget(segment: number): void {
+  /**
+   * Notes that an event was read. A large body without nulls goes with its last event: kept, it would only push V8 to
+   * collect old objects sooner.
+   */
+  noteRead(segment: number, position: number): void {
     const body = this.#bodies.get(segment);
-    if (body) this.#drop(segment, body);
+    if (!body || bytesOf(body) < minLargeBytes) return;
+    body.positions.add(position);
+    if (body.spans.endsAfter(body.positions.size)) this.#drop(segment, body);
   }
 
   /** The oldest make room. */
-  #keep(segment: number, body: ReadBody): ReadBody {
+  #keep(segment: number, body: KeptBody): KeptBody {
     this.#bodies.set(segment, body);
     this.#bytes += bytesOf(body);
     for (const [oldest, oldestBody] of this.#bodies) {
@@ -61,7 +74,7 @@ export class BodyCache {
     return body;
   }
 
-  #drop(segment: number, body: ReadBody): void {
+  #drop(segment: number, body: KeptBody): void {
     this.#bodies.delete(segment);
     this.#bytes -= bytesOf(body);
   }

@@ -119,7 +119,7 @@ export class Candidates {
     const json = body?.spans.at(position) ?? null;
     if (!body || !json) return null;
     const { form, sender } = body;
-    if (body.spans.isUsedUp) this.#cache.forget(segment.id);
+    this.#cache.noteRead(segment.id, position);
     // A copy: a page has events of more bodies than memory should hold.
     return { json: new Uint8Array(json), position, outcomes, segment, body: { form, sender } };
   }

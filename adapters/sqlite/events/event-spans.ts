@@ -34,8 +34,6 @@ export class EventSpans {
   readonly json: Uint8Array;
   /** Start and end of each event so far; both 0 for null. */
   readonly #bounds: number[] = [];
-  /** Positions of events that `at` has returned. */
-  readonly #returned = new Set<number>();
   #at: number;
 
   /** @param json UTF-8, as `segmentJson` returns it */
@@ -49,13 +47,12 @@ export class EventSpans {
     while (this.#bounds.length <= position * 2) if (!this.#readOn()) return null;
     const end = this.#bounds[position * 2 + 1] ?? 0;
     if (end === 0) return null;
-    this.#returned.add(position);
     return this.json.subarray(this.#bounds[position * 2], end);
   }
 
-  /** True once `at` has returned each event. False for a list with nulls. */
-  get isUsedUp(): boolean {
-    return this.#returned.size * 2 === this.#bounds.length && !this.#readOn();
+  /** True for a list of `count` items, once `at` has come to its last. */
+  endsAfter(count: number): boolean {
+    return count * 2 === this.#bounds.length && !this.#readOn();
   }
 
   /** @returns false at the end of the list */

@@ -9,6 +9,7 @@ import {
   visibleEnvOf,
   visibleEnvs,
 } from '../../shared/access.ts';
+import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { notFound } from '../../shared/error.ts';
 import { type Env, type EnvFilter, environments } from '../../shared/ids.ts';
 import type { Page } from '../../shared/ports/page.ts';
@@ -87,7 +88,10 @@ const maxDeployments = 200;
 /** Bundles of a page whose deployments are looked at. */
 const maxBundles = 20;
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets'>;
+/** Milliseconds for a count that a page asks again and again. */
+const countMs = 1000;
+
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'ruleSets' | 'clock'>;
 
 export class Fleet {
   readonly #ports: Ports;
@@ -112,15 +116,20 @@ export class Fleet {
     return this.#describe(principal, registrations, null);
   }
 
-  /** Agents of the caller's tenant with an open stream. An environment whose node does not answer counts as 0. */
+  /**
+   * Agents of the caller's tenant with an open stream. An environment whose node does not answer within a second counts
+   * as 0.
+   */
   async countConnected(principal: Principal): Promise<number> {
     requireRole(principal, 'viewer');
     const { tenantId } = principal;
+    const { actors, clock } = this.#ports;
     const visible = environments.filter((env) => seesEnv(principal, env));
     const answers = await Promise.allSettled(
-      visible.map((env) =>
-        this.#ports.actors.ask('environment', environmentKey(tenantId, env), 'fleet', null),
-      ),
+      visible.map((env) => {
+        const answer = actors.ask('environment', environmentKey(tenantId, env), 'fleet', null);
+        return withTimeout(clock, countMs, answer, () => new Error('The environment does not answer.'));
+      }),
     );
     return answers.reduce(
       (sum, answer) => sum + (answer.status === 'fulfilled' ? answer.value.connected : 0),

@@ -175,7 +175,10 @@ export const healthRoutes = routes({
         reserve_bytes: z.number().int().nullable(),
       }),
       workers: z.number().int(),
-      /** Of the caller's tenant, in the environments that the caller sees. */
+      /**
+       * Of the caller's tenant, in the environments that the caller sees. One whose node does not answer within a
+       * second counts as 0.
+       */
       connected_agents: z.number().int(),
     }),
     errors: [],

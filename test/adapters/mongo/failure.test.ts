@@ -1,5 +1,11 @@
 // Errors from the driver, as the product's errors.
-import { type BulkWriteResult, MongoBulkWriteError, MongoNetworkError, MongoServerError } from 'mongodb';
+import {
+  type BulkWriteResult,
+  MongoBulkWriteError,
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+} from 'mongodb';
 import { expect, it } from 'vitest';
 import { asHubError, guardStore } from '../../../adapters/mongo/failure.ts';
 import { ManualClock } from '../../clock.ts';
@@ -91,6 +97,34 @@ it('the log says once that the store is back, with how many calls failed', async
   away = false;
   for (let i = 0; i < 3; i++) await read();
   expect(returns).toEqual([{ failed_calls: 11, message: 'the store is back' }]);
+});
+
+it('a pool whose connections are all in use is no outage, unless the store is away', async () => {
+  class PoolTimeout extends MongoError {
+    override get name() {
+      return 'MongoWaitQueueTimeoutError';
+    }
+  }
+  const lines: string[] = [];
+  const note = (_: object, message: string) => void lines.push(message);
+  const guard = guardStore({ ...memoryLog(), warn: note, info: note }, new ManualClock(), async () => {});
+  let failure: Error | null = new PoolTimeout('Timed out while checking out a connection');
+  const { read } = guard.guarded({
+    read: async () => {
+      if (failure) throw failure;
+    },
+  });
+  await expect(read()).rejects.toThrow('All connections to the store are in use.');
+  failure = null;
+  await read();
+  expect(lines).toEqual(['no connection to the store became free in time']);
+  failure = new MongoNetworkError('connection 24 closed');
+  await expect(read()).rejects.toThrow('The hub cannot reach its store.');
+  failure = new PoolTimeout('Timed out while checking out a connection');
+  await expect(read()).rejects.toThrow('The hub cannot reach its store.');
+  failure = null;
+  await read();
+  expect(lines.at(-1)).toBe('the store is back');
 });
 
 it('is known to be full from a write that found no room until a probe that did', async () => {

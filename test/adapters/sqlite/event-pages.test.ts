@@ -155,21 +155,32 @@ it('a body whose events have all been read is not kept, so that pages of one age
   db.close();
 });
 
-it('a body is used up once each event was read, and never with a gap', () => {
+it('a page of batches of one event reads no body for the same page again', () => {
+  const { db, ingest, page } = openStore();
+  for (let i = 0; i < 150; i++) ingest([anEvent({ agentId: `agent-${i}`, timestamp: t0 + i })]);
+  const first = page({});
+  expect(first.events).toHaveLength(100);
+  expect(first.reads.bodies).toBe(100);
+  const second = page({});
+  expect(second.events).toEqual(first.events);
+  expect(second.reads.bodies).toBe(0);
+  db.close();
+});
+
+it('spans tell the end of a list once it was reached, and never with a gap', () => {
   const spansOf = (list: unknown) => new EventSpans(Buffer.from(JSON.stringify(list)));
   const whole = spansOf([{ a: 1 }, { b: ']}' }]);
-  expect(whole.isUsedUp).toBe(false);
+  expect(whole.endsAfter(2)).toBe(false);
   whole.at(1);
-  whole.at(1);
-  expect(whole.isUsedUp).toBe(false);
-  whole.at(0);
-  expect(whole.isUsedUp).toBe(true);
+  expect(whole.endsAfter(1)).toBe(false);
+  expect(whole.endsAfter(2)).toBe(true);
   const rest = spansOf([{}, {}, {}]);
-  for (const position of [0, 1]) rest.at(position);
-  expect(rest.isUsedUp).toBe(false);
+  rest.at(1);
+  expect(rest.endsAfter(2)).toBe(false);
   const gap = spansOf([{}, null]);
-  for (const position of [0, 1]) gap.at(position);
-  expect(gap.isUsedUp).toBe(false);
+  gap.at(0);
+  expect(gap.endsAfter(1)).toBe(false);
+  expect(gap.endsAfter(1)).toBe(false);
 });
 
 it('an event of a page is the same as by its id, as it was sent and as the store writes it', () => {

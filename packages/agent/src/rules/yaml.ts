@@ -13,6 +13,7 @@ import {
 } from 'yaml';
 import { RuleError } from './error.ts';
 import { isWellFormed } from './names.ts';
+import { isRounded } from './rounding.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
@@ -29,6 +30,8 @@ export interface YamlPosition {
 export interface YamlDocument {
   /** Plain JSON: own keys only, a tree (aliases are copied), no dates, no NaN or infinity. */
   readonly value: Json;
+  /** Numbers in `value` that the text has, here or there, with digits that a number does not keep. */
+  readonly rounded: ReadonlySet<number>;
   /** Start of the value at `path` (of its key, inside a mapping); else that of the nearest existing parent. */
   positionOf(path: YamlPath): YamlPosition;
 }
@@ -187,6 +190,7 @@ class Converter {
   readonly #plain: boolean;
   #nodes = 0;
   #anchors = new Map<string, Json>();
+  #rounded = new Set<number>();
   #offsets = new WeakMap<object, Map<string | number, number>>();
 
   constructor(
@@ -201,10 +205,12 @@ class Converter {
 
   document(contents: ParsedNode | null): YamlDocument {
     this.#anchors = new Map();
+    this.#rounded = new Set();
     const start = contents?.range[0] ?? 0;
     const value = contents === null ? null : this.#convert(contents, 0);
     return {
       value,
+      rounded: this.#rounded,
       positionOf: (path) => {
         let at: Json | undefined = value;
         let offset = start;
@@ -229,7 +235,7 @@ class Converter {
     if (node.tag !== undefined && !coreTag.test(node.tag))
       throw this.#lines.problem(`unknown tag ${node.tag}`, offset);
     let value: Json;
-    if (isScalar(node)) value = this.#scalar(node.value, offset);
+    if (isScalar(node)) value = this.#scalar(node, offset);
     else if (isMap(node)) value = this.#map(node as YAMLMap<ParsedNode, ParsedNode | null>, depth, offset);
     else if (isSeq(node)) {
       const places = new Map<string | number, number>();
@@ -256,14 +262,17 @@ class Converter {
     if (tag !== undefined) throw this.#lines.problem('a tag is not allowed here; remove the !', offset);
   }
 
-  #scalar(value: unknown, offset: number): Json {
+  #scalar({ value, source }: { readonly value: unknown; readonly source?: string }, offset: number): Json {
     if (value === null || typeof value === 'boolean') return value;
     if (typeof value === 'string') {
       // The text is well formed, but an escape may make half of a pair.
       if (isWellFormed(value)) return value;
       throw this.#lines.problem('an escape creates half of a surrogate pair', offset);
     }
-    if (typeof value === 'number' && Number.isFinite(value)) return value;
+    if (typeof value === 'number' && Number.isFinite(value)) {
+      if (isRounded(source ?? '', value)) this.#rounded.add(value);
+      return value;
+    }
     throw this.#lines.problem('a number must be finite', offset);
   }
 

@@ -196,7 +196,7 @@ class Linter {
       else {
         this.#selector(entry, key, at);
         for (const [operator, operand] of Object.entries(isMapping(inner) ? inner : {})) {
-          for (const { severity, code, message } of operandDoubts(operator, operand))
+          for (const { severity, code, message } of operandDoubts(operator, operand, this.#document.rounded))
             this.#add(entry, severity, code, [...at, operator], message);
         }
       }

@@ -11,8 +11,15 @@ const equalities: ReadonlySet<string> = new Set(['equals', 'not_equals', 'in', '
 const orders: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte']);
 const wholePlaceholder = /^\{[^{}]+\}$/;
 
-/** At most one doubt of each kind. */
-export function operandDoubts(operator: string, operand: Json): readonly OperandDoubt[] {
+/**
+ * At most one doubt of each kind.
+ * @param rounded those of the document
+ */
+export function operandDoubts(
+  operator: string,
+  operand: Json,
+  rounded: ReadonlySet<number>,
+): readonly OperandDoubt[] {
   const doubts: OperandDoubt[] = [];
   const isEquality = equalities.has(operator);
   if (!isEquality && !orders.has(operator)) return doubts;
@@ -22,9 +29,9 @@ export function operandDoubts(operator: string, operand: Json): readonly Operand
     const message = `${String(placeholder)} is compared literally: only messages fill placeholders.`;
     doubts.push({ severity: 'error', code: 'placeholder-operand', message });
   }
-  const unsafe = values.find((value) => Number.isInteger(value) && !Number.isSafeInteger(value));
+  const unsafe = values.find((value) => typeof value === 'number' && rounded.has(value));
   if (unsafe !== undefined) {
-    const message = `Agents read this number as ${String(unsafe)}: whole numbers beyond ±9007199254740991 are rounded.`;
+    const message = `Agents read this number rounded, as ${BigInt(unsafe as number)}. Compare texts instead.`;
     doubts.push({ severity: 'warning', code: 'unsafe-number', message });
   }
   return doubts;

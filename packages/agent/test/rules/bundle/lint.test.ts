@@ -198,11 +198,20 @@ describe('numbers', () => {
   it.each([
     ['{equals: 9007199254740993}', 1],
     ['{in: [1, -9007199254740993]}', 1],
-    ['{gt: 1e300}', 1],
+    ['{gt: 12345678901234567890}', 1],
+    ['{gt: 9007199254740993.0}', 1],
+    ['{equals: 0x20000000000001}', 1],
+    [`{equals: 1.${'0'.repeat(1000)}e300}`, 1],
+    ['{gt: 1e18}', 0],
+    ['{gt: 1e300}', 0],
+    ['{lt: -1.5E+20}', 0],
+    ['{lte: 9007199254740992}', 0],
+    ['{equals: +0x20000000000002}', 0],
+    ['{equals: 0x20000000000002}', 0],
     ['{equals: 9007199254740991}', 0],
     ['{lt: 0.1}', 0],
     ['{equals: "9007199254740993"}', 0],
-  ])('%s: beyond those that are exact', (operation, count) => {
+  ])('%s: whose digits agents do not keep', (operation, count) => {
     expect(found(bundle(pre(`{args.id: ${operation}}`)))).toEqual(
       Array(count).fill(['warning', 'unsafe-number', null]),
     );
