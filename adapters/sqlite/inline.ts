@@ -12,7 +12,15 @@ import { createPrivate, lockStore } from './lock.ts';
 import { narrowTo, tenantPages } from './move/tenant-source.ts';
 import { openFile } from './open.ts';
 import { kinds, storesOf } from './stores.ts';
-import { readAnswer, finish, type OfStore, type SqliteStore, type StoreName, type Stores, storeCall } from './sync.ts';
+import {
+  finish,
+  type OfStore,
+  readAnswer,
+  type SqliteStore,
+  type StoreName,
+  type Stores,
+  storeCall,
+} from './sync.ts';
 import { notedWrite } from './threads/serve.ts';
 import type { NotedWrite } from './threads/wire.ts';
 import { UsageWriter } from './usage/write.ts';
