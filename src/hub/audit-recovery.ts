@@ -1,6 +1,6 @@
 // Recovery of audit entries from nodes that died: the node that misses one records its entries. A node that falls
 // silent is probably dead, so its entries are there in time (promise P13). Entries that this misses, as while MongoDB
-// is away, are recorded once the node is no member any more, or by the housekeeping of the minute.
+// is away, follow once the node is no member any more. The housekeeping of the minute records the rest.
 import type { AuditStore } from '../audit/port.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';

@@ -1,5 +1,5 @@
-// Records of one kind from a declaration: a table with its columns, the acts on a row with their dialogs, the act that
-// adds a record, and the text of an empty list. Forms show the hub's refusals at their fields.
+// Records of one kind from a declaration: a table with its columns, and the acts on a row with their dialogs. It also
+// has the act that adds a record, and the text of an empty list. Forms show the hub's refusals at their fields.
 import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, useState } from 'react';

@@ -1,5 +1,5 @@
-// The reasons of a verdict: the lines of the deciding contract, and the values that its conditions compared. Beside them
-// are the contract and the verdict of the version that runs now, and similar calls.
+// The reasons of a verdict: the lines of the deciding contract, and the values that its conditions compared. Beside
+// them are the contract and the verdict of the version that runs now, and similar calls.
 import './events.css';
 import { Link } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
