@@ -50,7 +50,7 @@ it('saves the bundle of one run, and the chain of a period that the offline chec
   const { page } = seen;
   await page.goto('/dashboard/runs');
   await page.getByRole('button', { name: 'Load sample run' }).click();
-  await page.getByRole('link', { name: /^sample-session/ }).waitFor();
+  await page.getByRole('link', { name: 'sample-session' }).waitFor();
   await page.goto('/dashboard/evidence');
   const run = page.getByRole('form', { name: 'Run' });
   const save = run.getByRole('button', { name: 'Download run' });
@@ -78,6 +78,15 @@ it('saves the bundle of one run, and the chain of a period that the offline chec
   await end.fill('2001-01-02T00:00');
   await range.getByRole('button', { name: 'Download range' }).click();
   await range.getByText(/has no entries/).waitFor();
+  // A long download tells its progress, and stops.
+  await page.route('**/v1/audit/export?**', () => undefined);
+  await range.getByRole('button', { name: 'Download range' }).click();
+  await range.getByText('Reading part 1…').waitFor();
+  await accessible(page);
+  await range.getByRole('button', { name: 'Stop' }).click();
+  await expect.poll(() => range.getByText('Reading part').count()).toBe(0);
+  await expect.poll(() => range.getByRole('button', { name: 'Download range' }).isEnabled()).toBe(true);
+  expect(await range.getByRole('alert').count()).toBe(0);
   noFaults(seen);
   await seen.context.close();
 });

@@ -1,7 +1,8 @@
 // Saves a text as a file, and copies a text to the clipboard, if the browser permits it.
 
-export function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+/** @param text parts of a long text are not joined: browsers limit the length of a string */
+export function download(name: string, type: string, text: string | readonly string[]): void {
+  const url = URL.createObjectURL(new Blob([text].flat(), { type }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

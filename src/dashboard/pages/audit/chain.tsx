@@ -15,24 +15,28 @@ type Part = Awaited<ReturnType<typeof callHostedPage<'hostedExportAudit'>>>;
 
 /**
  * Downloads all parts in order.
+ * @param onPart receives the number of each part before its request, from 1
  * @param period instants of RFC 3339; default: the whole chain
- * @throws ApiError
+ * @throws ApiError, and the reason of the signal once it is aborted
  */
 export async function readChain(
   onPart: (parts: number) => void,
   period: { readonly from?: string; readonly to?: string } = {},
-): Promise<string> {
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
   const parts: string[] = [];
   let from: string | null = '1';
   while (from !== null) {
     onPart(parts.length + 1);
-    const { reply, next }: Part = await callHostedPage('hostedExportAudit', {
-      query: { ...period, from_seq: from },
-    });
+    const { reply, next }: Part = await callHostedPage(
+      'hostedExportAudit',
+      { query: { ...period, from_seq: from } },
+      signal,
+    );
     parts.push(reply);
     from = next;
   }
-  return parts.join('');
+  return parts;
 }
 
 /** Maximum size of a file in a page, in bytes. */
@@ -62,7 +66,7 @@ export function Chain(): JSX.Element {
       isOver = true;
     };
   }, [text, keys]);
-  const read = async (use: (whole: string) => void): Promise<void> => {
+  const read = async (use: (parts: readonly string[]) => void): Promise<void> => {
     setFailed(null);
     try {
       use(await readChain((part) => setBusy(`Reading part ${part}`)));
@@ -74,7 +78,11 @@ export function Chain(): JSX.Element {
   return (
     <section className="form" aria-label="Audit chain">
       <div className="decide-buttons starters">
-        <Button icon="check" disabled={busy !== null} onClick={() => void read(setText)}>
+        <Button
+          icon="check"
+          disabled={busy !== null}
+          onClick={() => void read((parts) => setText(parts.join('')))}
+        >
           Verify chain
         </Button>
         <FileButton
@@ -90,7 +98,7 @@ export function Chain(): JSX.Element {
         <Button
           icon="download"
           disabled={busy !== null}
-          onClick={() => void read((whole) => download('audit-chain.ndjson', 'application/x-ndjson', whole))}
+          onClick={() => void read((parts) => download('audit-chain.ndjson', 'application/x-ndjson', parts))}
         >
           Download chain
         </Button>

@@ -1,5 +1,5 @@
 // Evidence as files for others: the decision bundle of one run, and the links of the audit chain in a period.
-import { type JSX, useState } from 'react';
+import { type JSX, useEffect, useRef, useState } from 'react';
 import { ApiError } from '../../lib/api.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { usePrefs } from '../../lib/prefs.ts';
@@ -7,6 +7,7 @@ import { fieldText, instantOf, spanOf } from '../../lib/range.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { download } from '../../ui/download.ts';
 import { Field, Form, useFields } from '../../ui/form.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { readChain } from '../audit/chain.tsx';
 import { saveBundle } from '../runs/evidence.tsx';
 
@@ -39,32 +40,48 @@ export function AuditDownload(): JSX.Element {
     const span = spanOf({}, serverNow());
     return { from: fieldText(span.from, utc), to: fieldText(span.until, utc) };
   });
-  const [isPending, setPending] = useState(false);
+  /** The part that is requested; null if none is. */
+  const [part, setPart] = useState<number | null>(null);
+  const stop = useRef<AbortController | null>(null);
+  useEffect(() => () => stop.current?.abort(), []);
   const [error, setError] = useState<ApiError | null>(null);
   const [first, last] = [instantOf(from, utc), instantOf(to, utc)];
   const zone = utc ? 'UTC' : 'local time';
   const save = async (): Promise<void> => {
-    setPending(true);
+    const attempt = new AbortController();
+    const { signal } = attempt;
+    stop.current = attempt;
     setError(null);
     try {
       const [start, end] = [new Date(first).toISOString(), new Date(last).toISOString()];
-      const text = await readChain(() => undefined, { from: start, to: end });
+      const parts = await readChain(setPart, { from: start, to: end }, signal);
       const name = `audit-${start.slice(0, 16)}-${end.slice(0, 16)}.ndjson`.replaceAll(':', '');
-      download(name, 'application/x-ndjson', text);
+      download(name, 'application/x-ndjson', parts);
     } catch (failure) {
+      if (signal.aborted) return;
       if (!(failure instanceof ApiError)) throw failure;
       setError(failure);
     } finally {
-      setPending(false);
+      setPart(null);
     }
   };
   return (
     <Form
       label="Range of the audit chain"
-      by={{ isPending, error }}
+      by={{ isPending: part !== null, error }}
       act="Download range"
       isOff={!(first < last)}
       onSubmit={() => void save()}
+      buttons={
+        part !== null && (
+          <>
+            <Button onClick={() => stop.current?.abort()}>Stop</Button>
+            <span className="muted numbers" role="status">
+              Reading part {part}…
+            </span>
+          </>
+        )
+      }
     >
       <Field label={`From (${zone})`} type="datetime-local" {...bind('from')} />
       <Field label={`To (${zone})`} type="datetime-local" {...bind('to')} />
