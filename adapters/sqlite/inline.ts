@@ -7,13 +7,21 @@ import type { TenantReading } from '../../src/tenant/port/files.ts';
 import { Database } from './database.ts';
 import { CallIndex } from './events/calls.ts';
 import { encodeBatch } from './events/encode.ts';
-import { readAnswer } from './events/stored-page.ts';
+import { readPage, type StoredPage } from './events/stored-page.ts';
 import { errorOf, failureOf } from './failure.ts';
 import { createPrivate, lockStore } from './lock.ts';
 import { narrowTo, tenantPages } from './move/tenant-source.ts';
 import { openFile } from './open.ts';
 import { kinds, storesOf } from './stores.ts';
-import { finish, type OfStore, type SqliteStore, type StoreName, type Stores, storeCall } from './sync.ts';
+import {
+  finish,
+  type OfStore,
+  type SqliteStore,
+  type StoreCall,
+  type StoreName,
+  type Stores,
+  storeCall,
+} from './sync.ts';
 import { notedWrite } from './threads/serve.ts';
 import type { NotedWrite } from './threads/wire.ts';
 import { UsageWriter } from './usage/write.ts';
@@ -46,6 +54,10 @@ export const notingMethods =
   (write: (args: NotedWrite) => Promise<unknown>) =>
   (noting: Noting): Stored =>
     storeMethods((store, method, args) => write([store, method, args, noting]));
+
+/** The answer of a store's method as the port has it. */
+export const readAnswer = (name: StoreCall, answer: unknown): unknown =>
+  name === 'events.search' ? readPage(answer as StoredPage) : answer;
 
 /** One connection, for reads and writes. */
 class InlineConnection {

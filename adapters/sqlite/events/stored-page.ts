@@ -3,7 +3,6 @@
 import type { EventPage } from '../../../src/event/port.ts';
 import { type EventJson, eventAsSent, fromEventJson } from '../../../src/event/record/json.ts';
 import type { EventOutcome, StoredEvent } from '../../../src/event/record.ts';
-import type { StoreCall } from '../sync.ts';
 import { jsonText } from './body.ts';
 import type { ReadBody } from './body-cache.ts';
 import { type Summary, storedEvent } from './segment.ts';
@@ -84,7 +83,3 @@ export function readPage({
   });
   return { events, next, ...(searchedTo === undefined ? {} : { searchedTo }) };
 }
-
-/** The answer of a store's method as the port has it. */
-export const readAnswer = (name: StoreCall, answer: unknown): unknown =>
-  name === 'events.search' ? readPage(answer as StoredPage) : answer;
