@@ -48,7 +48,7 @@ async function openAccount(page: Page, name: string): Promise<void> {
 
 describe('keys alone', () => {
   it.each([
-    ['r', 'Runs', /^sample-session/, /^Run sample-session/],
+    ['r', 'Runs', /sample-session/, /^Run sample-session/],
     ['a', 'Audit', /: Notification channel 'On call' was created/, 'Audit entry'],
   ])('peek at a row of the page at g %s and come back to it', async (key, name, row, title) => {
     const seen = await view(hub.url, { cookie });

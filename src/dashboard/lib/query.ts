@@ -57,9 +57,8 @@ const moved = <N extends Operation>(input: Input<N> | undefined, moving?: Moving
     : input;
 
 /**
- * A cached GET. `enabled: false` delays the request; `keep` returns the previous answer while another input loads;
- * `moves` marks an input with a period that ends now;
- * `isFixed` marks an answer that never changes.
+ * A cached GET. `enabled: false` delays the request; `keep` returns the previous answer while another input loads. The
+ * option `moves` marks an input with a period that ends now, and `isFixed` an answer that never changes.
  */
 export function useCall<N extends Operation>(
   operation: N,
