@@ -221,7 +221,7 @@ class StoreGuard implements GuardedStore {
       return result;
     } catch (thrown) {
       const error = asHubError(thrown, this.#log);
-      if (isPoolTimeout(thrown)) {
+      if (isPoolTimeout(withinBulk(thrown))) {
         // While the store is away, connections are not in use but wait for it.
         if (this.#unreachable > 0) throw unavailable();
       } else if (isDriverFailure(thrown) && error instanceof HubError && error.code === 'unavailable')

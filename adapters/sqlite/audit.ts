@@ -315,25 +315,26 @@ function readLinks(
   return result;
 }
 
-/** Times of links never decrease: a search by halves. */
-function lastBefore(db: Database, tenantId: string, time: number): number {
-  const end = (order: 'ASC' | 'DESC'): number =>
-    Number(
-      db.get(`SELECT seq FROM audit_links WHERE tenant_id = ? ORDER BY seq ${order} LIMIT 1`, [
-        tenantId,
-      ])?.[0] ?? 0,
-    );
-  const first = end('ASC');
-  if (first === 0) return 0;
-  let [low, high] = [first, end('DESC') + 1];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    const row = db.get('SELECT at FROM audit_links WHERE tenant_id = ? AND seq = ?', [tenantId, middle]);
-    if (row && Number(row[0]) < time) low = middle + 1;
-    else high = middle;
-  }
-  return low > first ? low - 1 : 0;
-}
+/** Times of links never decrease: a search by halves. Links may be removed from the start alone. */
+const lastBefore = (db: Database, tenantId: string, time: number): number =>
+  db.snapshot(() => {
+    const end = (order: 'ASC' | 'DESC'): number =>
+      Number(
+        db.get(`SELECT seq FROM audit_links WHERE tenant_id = ? ORDER BY seq ${order} LIMIT 1`, [
+          tenantId,
+        ])?.[0] ?? 0,
+      );
+    const first = end('ASC');
+    if (first === 0) return 0;
+    let [low, high] = [first, end('DESC') + 1];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const row = db.get('SELECT at FROM audit_links WHERE tenant_id = ? AND seq = ?', [tenantId, middle]);
+      if (!row || Number(row[0]) < time) low = middle + 1;
+      else high = middle;
+    }
+    return low > first ? low - 1 : 0;
+  });
 
 function retainLinks(db: Database, tenantId: string, before: number, limit: number): number {
   // A head counts for links that match its fields: its own link's digest is the proof.

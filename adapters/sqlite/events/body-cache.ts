@@ -16,12 +16,15 @@ export interface ReadBody extends Omit<SegmentJson, 'json'> {
 }
 
 interface KeptBody extends ReadBody {
-  /** Positions of the events that were read, of a large body. */
-  readonly positions: Set<number>;
+  /** Positions of the events that were read; null for a small body. */
+  readonly positions: Set<number> | null;
 }
 
+/** Memory of a body's objects beside its JSON, in bytes. */
+const objectBytes = 1 << 10;
+
 /** Memory of an unpacked body, which may be a part of a larger piece, without the places of its events. */
-const bytesOf = ({ spans }: ReadBody): number => spans.json.buffer.byteLength;
+const bytesOf = ({ spans }: ReadBody): number => spans.json.buffer.byteLength + objectBytes;
 
 const isSame = (one: BodyVersion, other: BodyVersion | null): boolean =>
   one[0] === other?.[0] && one[1] === other[1];
@@ -49,7 +52,8 @@ export class BodyCache {
     const body = segmentJson(this.#db, segment);
     if (body === null) return null;
     const { json, ...rest } = body;
-    return this.#keep(segment, { ...rest, spans: new EventSpans(json), positions: new Set() });
+    const positions = json.byteLength < minLargeBytes ? null : new Set<number>();
+    return this.#keep(segment, { ...rest, spans: new EventSpans(json), positions });
   }
 
   /**
@@ -58,7 +62,7 @@ export class BodyCache {
    */
   noteRead(segment: number, position: number): void {
     const body = this.#bodies.get(segment);
-    if (!body || bytesOf(body) < minLargeBytes) return;
+    if (!body?.positions) return;
     body.positions.add(position);
     if (body.spans.endsAfter(body.positions.size)) this.#drop(segment, body);
   }

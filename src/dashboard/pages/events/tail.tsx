@@ -105,10 +105,10 @@ const maxEarlier = 200;
 const earlierBudgetMs = 1_000;
 
 /** `searchedTo` is where the time limit ended the search; undefined: all of the newest events are there. */
-async function earlierRows(env: string | undefined, q: string) {
+async function earlierRows(env: string | undefined, q: string, signal: AbortSignal) {
   const filter = { ...(env ? { env } : {}), ...(q === '' ? {} : { q, budget_ms: earlierBudgetMs }) };
   const query = { ...filter, limit: maxEarlier } as Input<'searchEvents'>['query'];
-  const { reply, next, searchedTo } = await callPage('searchEvents', { query });
+  const { reply, next, searchedTo } = await callPage('searchEvents', { query }, signal);
   return { rows: rowsOfList(reply), searchedTo: next === null ? undefined : searchedTo };
 }
 
@@ -125,24 +125,24 @@ function useEarlier(rest: string, isOpen: boolean, onRows: (rows: readonly TailR
   // biome-ignore lint/correctness/useExhaustiveDependencies: an attempt repeats the request
   useEffect(() => {
     if (!isOpen) return;
-    let isOver = false;
+    const search = new AbortController();
+    const { signal } = search;
     const list = async (): Promise<void> => {
       try {
-        const earlier = await earlierRows(env, rest);
-        if (isOver) return;
+        const earlier = await earlierRows(env, rest, signal);
+        if (signal.aborted) return;
         take(earlier.rows);
         setSearchedTo(earlier.searchedTo);
       } catch (failure) {
+        if (signal.aborted) return;
         if (!(failure instanceof ApiError)) throw failure;
-        if (!isOver) setError(failure);
+        setError(failure);
       }
     };
     setError(null);
     setSearchedTo(undefined);
     void list();
-    return () => {
-      isOver = true;
-    };
+    return () => search.abort();
   }, [isOpen, env, rest, attempt]);
   return { error, searchedTo, relist: () => setAttempt(attempt + 1) };
 }

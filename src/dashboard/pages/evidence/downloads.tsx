@@ -73,14 +73,12 @@ export function AuditDownload(): JSX.Element {
       isOff={!(first < last)}
       onSubmit={() => void save()}
       buttons={
-        part !== null && (
-          <>
-            <Button onClick={() => stop.current?.abort()}>Stop</Button>
-            <span className="muted numbers" role="status">
-              Reading part {part}…
-            </span>
-          </>
-        )
+        <>
+          {part !== null && <Button onClick={() => stop.current?.abort()}>Stop</Button>}
+          <span className="muted numbers" role="status">
+            {part !== null && `Reading part ${part}…`}
+          </span>
+        </>
       }
     >
       <Field label={`From (${zone})`} type="datetime-local" {...bind('from')} />

@@ -43,7 +43,11 @@ export function RunHistory({
   const current = isSplit ? events.find(({ id }) => id === eventId) : undefined;
   const start = Date.parse(run.started_at);
   const isAbsent = isSplit && eventId !== undefined && eventsQuery.data !== undefined && !current;
-  const mayReadOn = isAbsent && eventsQuery.hasNextPage && eventsQuery.data.pages.length < maxSearchedPages;
+  const mayReadOn =
+    isAbsent &&
+    eventsQuery.hasNextPage &&
+    !eventsQuery.isFetchNextPageError &&
+    eventsQuery.data.pages.length < maxSearchedPages;
   useEffect(() => {
     if (mayReadOn) readOn(eventsQuery);
   });

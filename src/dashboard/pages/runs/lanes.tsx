@@ -66,7 +66,7 @@ export function RunLanes({ run }: { readonly run: Run }): JSX.Element {
             <Lane
               name={counted(calls.length, 'call')}
               axis={axis}
-              none="None yet"
+              none={isCut ? 'None on the first pages' : 'None yet'}
               bars={groupBars(items, axis, (group, { from, to }): Bar => {
                 const [first] = group;
                 const verdicts = group.map(({ verdict }) => verdict);

@@ -11,7 +11,7 @@ import { NameLink } from '../../ui/names.tsx';
 import { Button, Empty, PageHead, Skeleton } from '../../ui/parts.tsx';
 import { QueryResult, type QueryState } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { statusWord, type ToolPin } from './model.ts';
+import { isUndecided, statusWord, type ToolPin } from './model.ts';
 import { type Tools as AllTools, useTools } from './pins.ts';
 import { Settings } from './settings.tsx';
 
@@ -76,14 +76,15 @@ const maxSearched = 4_000;
 
 function Waiting({ query, tools: { pins, toReview, hasMoreUndecided } }: ListProps): JSX.Element {
   const undecided = { ...query, hasNextPage: hasMoreUndecided };
-  const isPaused = hasMoreUndecided && pins.length >= maxSearched;
+  const searched = pins.filter(isUndecided).length;
+  const isPaused = hasMoreUndecided && searched >= maxSearched;
   useFirstRow(undecided, toReview.length > 0 || isPaused);
   if (toReview.length > 0)
     return <Definitions pins={toReview} hasMore={hasMoreUndecided} onEnd={() => readOn(undecided)} />;
   if (isPaused)
     return (
       <Empty
-        title={`No definition to review among the first ${count(pins.length)}`}
+        title={`No definition to review among the first ${count(searched)}`}
         text="Further undecided definitions are not searched yet."
       >
         <Button busy={query.isFetching} onClick={() => readOn(undecided)}>

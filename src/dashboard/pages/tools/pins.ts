@@ -44,10 +44,16 @@ function usePins(env: Env, server: string | undefined, enabled: boolean) {
 
 type Pins = ReturnType<typeof usePins>;
 
-/** Several lists as one; it has data when all of them have. */
+/** Each list begins with its undecided definitions: further ones follow only where the last one is undecided. */
+function mayHaveUndecided({ hasNextPage, data }: Pins): boolean {
+  const last = data?.pages.at(-1)?.tools.at(-1);
+  return hasNextPage && last !== undefined && isUndecided(last);
+}
+
+/** Several lists as one; it has data when all of them have. It reads on where undecided definitions may follow. */
 function joined(lists: readonly Pins[]): QueryState<true> {
   const failed = lists.find(({ error }) => error !== null);
-  const next = lists.find(({ hasNextPage }) => hasNextPage);
+  const next = lists.find(mayHaveUndecided) ?? lists.find(({ hasNextPage }) => hasNextPage);
   return {
     data: lists.every(({ data }) => data !== undefined) ? true : undefined,
     error: failed?.error ?? null,
@@ -93,9 +99,6 @@ function toolsOf(lists: readonly { readonly env: Env; readonly list: Pins }[]): 
     pins: [...pins.filter(isUndecided), ...pins.filter((pin) => !isUndecided(pin))],
     toReview: pins.filter(isToReview),
     hasMore: lists.some(({ list }) => list.hasNextPage),
-    hasMoreUndecided: pages.some(({ list, loaded }) => {
-      const last = loaded.at(-1)?.tools.at(-1);
-      return list.hasNextPage && last !== undefined && isUndecided(last);
-    }),
+    hasMoreUndecided: lists.some(({ list }) => mayHaveUndecided(list)),
   };
 }

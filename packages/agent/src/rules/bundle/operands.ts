@@ -11,6 +11,14 @@ const equalities: ReadonlySet<string> = new Set(['equals', 'not_equals', 'in', '
 const orders: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte']);
 const wholePlaceholder = /^\{[^{}]+\}$/;
 
+/** Digits of a whole number that a message has room for. */
+const maxDigits = 30;
+
+function digitsOf(value: number): string {
+  const digits = String(BigInt(value));
+  return digits.length > maxDigits ? String(value) : digits;
+}
+
 /**
  * At most one doubt of each kind.
  * @param rounded those of the document
@@ -31,7 +39,7 @@ export function operandDoubts(
   }
   const unsafe = values.find((value) => typeof value === 'number' && rounded.has(value));
   if (unsafe !== undefined) {
-    const message = `Agents read this number rounded, as ${BigInt(unsafe as number)}. Compare texts instead.`;
+    const message = `Agents read this number rounded, as ${digitsOf(unsafe as number)}. Compare texts instead.`;
     doubts.push({ severity: 'warning', code: 'unsafe-number', message });
   }
   return doubts;
