@@ -173,11 +173,11 @@ describe('a session that ends', () => {
     const { page } = seen;
     await signIn();
     await page.goto('/dashboard/explore?view=tail');
-    await page.getByText('No new events yet').waitFor();
+    await page.getByText(/^No events since the tail opened/).waitFor();
     await endSession();
     await page.getByText('The hub rejected the live tail').waitFor();
     await signInAgain();
-    await page.getByText('No new events yet').waitFor();
+    await page.getByText(/^No events since the tail opened/).waitFor();
     noFaults(seen);
   });
 });
