@@ -1,10 +1,11 @@
-// One contract: its rule with an editor for a new version, the calls that it decided, past calls that it matches, its
-// uses, versions and deletion.
+// One contract: its rule with an editor for a new version, the calls that it decided, past calls that it matches, saved
+// cases, uses, versions and deletion.
 
 import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useEffect, useState } from 'react';
 import { sentenceOf } from '../../../contract/rules.ts';
 import { linkTo } from '../../lib/address.ts';
+import type { Reply } from '../../lib/api.ts';
 import { definitionText } from '../../lib/engine.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
@@ -20,6 +21,7 @@ import { thingPage } from '../../ui/thing-page.tsx';
 import { Caught } from './caught.tsx';
 import { DecidedCalls } from './decided-calls.tsx';
 import { ContractForm } from './form.tsx';
+import { OwnCases } from './own-cases.tsx';
 import { Versions } from './versions.tsx';
 
 type Mode = 'read' | 'edit' | 'copy' | 'delete';
@@ -96,15 +98,7 @@ export function ContractDetail({
               value={definitionText(contract.definition)}
             />
             <DecidedCalls id={id} />
-            {!isPeek && (
-              <Caught
-                key={`${contract.version} calls`}
-                id={id}
-                type={contract.type}
-                text={definitionText(contract.definition)}
-                broken={false}
-              />
-            )}
+            {!isPeek && <Cases key={`${contract.version} calls`} id={id} contract={contract} />}
             <Usage id={id} />
             {!isPeek && (
               <Versions
@@ -127,6 +121,19 @@ export function ContractDetail({
         )
       }
     </QueryResult>
+  );
+}
+
+function Cases({
+  id,
+  contract: { type, definition },
+}: Readonly<{ id: string; contract: Reply<'getContract'> }>): JSX.Element {
+  const text = definitionText(definition);
+  return (
+    <>
+      <Caught id={id} type={type} text={text} broken={false} />
+      <OwnCases id={id} type={type} definition={definition} text={text} />
+    </>
   );
 }
 
