@@ -1,10 +1,12 @@
-// One contract: its rule with an editor for a new version, the calls that it decided, past calls that it matches, its
-// uses, versions and deletion.
+// One contract: its rule with an editor for a new version, the calls that it decided, past calls that it matches, saved
+// cases, uses, versions and deletion.
 
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useEffect, useState } from 'react';
+import { type JSX, useCallback, useEffect, useState } from 'react';
 import { sentenceOf } from '../../../contract/rules.ts';
 import { linkTo } from '../../lib/address.ts';
+import type { Reply } from '../../lib/api.ts';
+import { useDraft } from '../../lib/drafts.ts';
 import { definitionText } from '../../lib/engine.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
@@ -19,10 +21,18 @@ import { QuerySection } from '../../ui/section.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { Caught } from './caught.tsx';
 import { DecidedCalls } from './decided-calls.tsx';
-import { ContractForm } from './form.tsx';
+import { DraftChanges } from './draft-changes.tsx';
+import { ContractForm, type FormContract, type FormTexts } from './form.tsx';
+import { OwnCases } from './own-cases.tsx';
 import { Versions } from './versions.tsx';
 
 type Mode = 'read' | 'edit' | 'copy' | 'delete';
+
+interface ContractDraft {
+  readonly texts: FormTexts;
+  /** The version that the changes are based on. */
+  readonly base: number;
+}
 
 /** A contract by its id. The page of an entry's id, which events and approvals link to, moves to its contract's. */
 function useContract(id: string) {
@@ -52,34 +62,34 @@ export function ContractDetail({
 }): JSX.Element {
   const contractQuery = useContract(id);
   const navigate = useNavigate();
-  const [mode, setMode] = useState<Mode>('read');
+  const [draft, setDraft] = useDraft<ContractDraft>(`contract ${id}`);
+  const [mode, setMode] = useState<Mode>(draft !== null && !isPeek ? 'edit' : 'read');
   /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
+  /** The version that this visit saved. */
+  const [savedVersion, setSavedVersion] = useState<number | null>(null);
   const read = (): void => {
     setMode('read');
     setAgain(null);
+    setDraft(null);
   };
   return (
     <QueryResult query={contractQuery} rows={8}>
       {(contract) =>
         mode === 'edit' || mode === 'copy' ? (
-          <>
-            <ContractForm
-              contract={again === null ? contract : { ...contract, definition: again }}
-              copy={mode === 'copy'}
-              onDone={(savedId) => {
-                say(
-                  mode === 'copy'
-                    ? `${savedId} added.`
-                    : `New version of ${savedId} saved. To send it to agents, deploy a composition.`,
-                  'allow',
-                );
-                read();
-                if (savedId !== id) void navigate({ ...linkTo.contract(savedId) });
-              }}
-            />
-            <Button onClick={read}>Cancel</Button>
-          </>
+          <Edit
+            contract={again === null ? contract : { ...contract, definition: again }}
+            copy={mode === 'copy'}
+            draft={draft}
+            onDraft={setDraft}
+            onClose={read}
+            onDone={(savedId, version) => {
+              say(mode === 'copy' ? `${savedId} added.` : `New version of ${savedId} saved.`, 'allow');
+              if (mode === 'edit') setSavedVersion(version);
+              read();
+              if (savedId !== id) void navigate({ ...linkTo.contract(savedId) });
+            }}
+          />
         ) : (
           <>
             <p>
@@ -90,21 +100,14 @@ export function ContractDetail({
             <DataParagraph text={sentenceOf(contract.type, contract.definition)} mono={false} max={240} />
             <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
             {!isPeek && <Acts onMode={setMode} />}
+            {savedVersion !== null && <DraftChanges id={id} version={savedVersion} />}
             <Editor
               key={contract.version}
               label="Definition as YAML"
               value={definitionText(contract.definition)}
             />
             <DecidedCalls id={id} />
-            {!isPeek && (
-              <Caught
-                key={`${contract.version} calls`}
-                id={id}
-                type={contract.type}
-                text={definitionText(contract.definition)}
-                broken={false}
-              />
-            )}
+            {!isPeek && <Cases key={`${contract.version} calls`} id={id} contract={contract} />}
             <Usage id={id} />
             {!isPeek && (
               <Versions
@@ -127,6 +130,56 @@ export function ContractDetail({
         )
       }
     </QueryResult>
+  );
+}
+
+/** The form of a new version or a copy. Only the texts of a new version survive a reload. */
+function Edit({
+  contract,
+  copy,
+  draft,
+  onDraft,
+  onClose,
+  onDone,
+}: Readonly<{
+  contract: FormContract & { readonly version: number };
+  copy: boolean;
+  draft: ContractDraft | null;
+  onDraft: (draft: ContractDraft) => void;
+  onClose: () => void;
+  onDone: (savedId: string, version: number) => void;
+}>): JSX.Element {
+  const [base] = useState(draft?.base ?? contract.version);
+  const keep = useCallback((texts: FormTexts): void => onDraft({ texts, base }), [onDraft, base]);
+  return (
+    <>
+      {!copy && base !== contract.version && (
+        <p className="notice notice-ask" role="status">
+          Another user saved a newer version. Your draft is unchanged. Compare both before you save.
+        </p>
+      )}
+      <ContractForm
+        contract={contract}
+        copy={copy}
+        unsaved={draft?.texts}
+        {...(copy ? {} : { onTexts: keep })}
+        onDone={onDone}
+      />
+      <Button onClick={onClose}>Cancel</Button>
+    </>
+  );
+}
+
+function Cases({
+  id,
+  contract: { type, definition },
+}: Readonly<{ id: string; contract: Reply<'getContract'> }>): JSX.Element {
+  const text = definitionText(definition);
+  return (
+    <>
+      <Caught id={id} type={type} text={text} broken={false} />
+      <OwnCases id={id} type={type} definition={definition} text={text} />
+    </>
   );
 }
 
@@ -157,9 +210,9 @@ function Usage({ id }: { readonly id: string }): JSX.Element {
       }
     >
       {(list) => (
-        <ul>
+        <ul className="feed">
           {list.map((one) => (
-            <li key={one.composition_id}>
+            <li key={one.composition_id} className="feed-row">
               <DataLink link={linkTo.composition(one.composition_name)} text={one.composition_name} />
             </li>
           ))}

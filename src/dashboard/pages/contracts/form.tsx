@@ -1,5 +1,5 @@
 // The form of a new or existing contract: its definition as YAML, with the hub's checks while a person types.
-import { type JSX, useMemo } from 'react';
+import { type JSX, useEffect, useMemo, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
 import { useOwnWords } from '../../lib/own-words.ts';
@@ -29,18 +29,27 @@ export interface ContractFormProps {
   readonly copy?: boolean;
   /** The environment of the draft's call. The form replays its calls at once. */
   readonly seenIn?: string;
-  readonly onDone: (id: string) => void;
+  /** Unsaved texts of an earlier visit, in place of the contract's. */
+  readonly unsaved?: FormTexts | undefined;
+  readonly onTexts?: (texts: FormTexts) => void;
+  /** @param version the saved version */
+  readonly onDone: (id: string, version: number) => void;
 }
 
 const first = starters[0];
 
-export function ContractForm({ contract, draft, copy, seenIn, onDone }: ContractFormProps): JSX.Element {
+export function ContractForm(props: ContractFormProps): JSX.Element {
+  const { contract, draft, copy, seenIn, unsaved, onTexts, onDone } = props;
   const isNew = contract === undefined || copy === true;
   const tools = useSeenTools();
   const words = useOwnWords();
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
-  const [form, bind, setForm] = useFields(() => textsOf(contract ?? draft, copy === true));
+  const [form, bind, setForm] = useFields(() => unsaved ?? textsOf(contract ?? draft, copy === true));
+  const [initial] = useState(form);
+  useEffect(() => {
+    if (form !== initial) onTexts?.(form);
+  }, [form, initial, onTexts]);
   const problems = useMemo(
     () => problemsOfContract(form.id, form.type, form.text, words),
     [form.id, form.type, form.text, words],
@@ -55,7 +64,7 @@ export function ContractForm({ contract, draft, copy, seenIn, onDone }: Contract
       tags: tagsOf(form.tags),
       definition,
     };
-    const success = (): void => onDone(form.id);
+    const success = ({ version }: { readonly version: number }): void => onDone(form.id, version);
     if (isNew)
       create.mutate(
         { body: { contract_id: form.id, type: form.type, ...shared } } as Input<'createContract'>,
@@ -120,6 +129,8 @@ const textsOf = (begun: FormContract | undefined, isCopy: boolean) => ({
   tags: begun?.tags.join(', ') ?? '',
   text: begun ? definitionText(begun.definition) : (first?.text ?? ''),
 });
+
+export type FormTexts = ReturnType<typeof textsOf>;
 
 const tagsOf = (text: string): readonly string[] =>
   text

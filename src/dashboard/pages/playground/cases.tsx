@@ -30,7 +30,7 @@ import {
 const maxFile = 1024 * 1024;
 const document = 'bundle.yaml';
 
-interface CaseRow {
+export interface CaseRow {
   readonly kept: Kept;
   /** Result of the case; null while the text is invalid. */
   readonly outcome: CaseResult | null;
@@ -39,25 +39,27 @@ interface CaseRow {
 const outcomeWord = ({ outcome }: CaseRow): string =>
   outcome === null ? 'unknown' : outcome.ok ? 'as expected' : 'not as expected';
 
-const failuresOf = ({ outcome }: CaseRow): string => outcome?.failures.join('; ') ?? '';
+export const failuresOf = ({ outcome }: CaseRow): string => outcome?.failures.join('; ') ?? '';
+
+export const outcomeColumn: Column<CaseRow> = {
+  key: 'outcome',
+  label: 'Outcome',
+  width: 1.8,
+  sort: outcomeWord,
+  cell: (row) => (
+    <span
+      className={`verdict ${row.outcome === null ? 'muted' : row.outcome.ok ? 'tone-allow' : 'tone-deny'}`}
+    >
+      <Icon name={row.outcome === null ? 'dash' : row.outcome.ok ? 'check' : 'x'} />
+      {outcomeWord(row)}
+    </span>
+  ),
+};
 
 const caseColumns: readonly Column<CaseRow>[] = [
   textColumn(120)('case', 'Case', ({ kept }) => kept.name, 1.8),
   nameColumn('tool', 'Tool', ({ kept }) => kept.call.tool, 1.2),
-  {
-    key: 'outcome',
-    label: 'Outcome',
-    width: 1.8,
-    sort: outcomeWord,
-    cell: (row) => (
-      <span
-        className={`verdict ${row.outcome === null ? 'muted' : row.outcome.ok ? 'tone-allow' : 'tone-deny'}`}
-      >
-        <Icon name={row.outcome === null ? 'dash' : row.outcome.ok ? 'check' : 'x'} />
-        {outcomeWord(row)}
-      </span>
-    ),
-  },
+  outcomeColumn,
   textColumn(200)('why', 'Why', failuresOf, 2),
 ];
 
