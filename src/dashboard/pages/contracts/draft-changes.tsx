@@ -50,7 +50,7 @@ export function DraftChanges({
   );
 }
 
-/** A composition contains the versions of its last save, so one with an older version is saved first. */
+/** A composition contains the versions of its last save: one that lacks the saved version is saved first. */
 function DraftChange({
   name,
   id,
