@@ -185,9 +185,8 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   await expect
     .poll(() => closed.getAttribute('title'))
     .toBe('staging is protected. You need the role operator for staging itself, or admin.');
-  expect(
-    await everywhere.page.getByRole('button', { name: 'Undeploy from production' }).getAttribute('title'),
-  ).toBe(null);
+  const open = everywhere.page.getByRole('button', { name: 'Undeploy from production' });
+  await expect.poll(() => open.getAttribute('title')).toBe(null);
   await hub.call('PUT', '/api/v1/environments/staging/policy', { cookie, body: { protected: false } });
   for (const seen of [viewer, stager, operator, everywhere]) {
     noFaults(seen);
