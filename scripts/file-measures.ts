@@ -8,7 +8,7 @@ const approvalWords = new Set(Object.keys(approvalFields).flatMap((name) => [nam
 const participles = new Set('found known asked given wanted told shown made named said seen'.split(' '));
 /** Files in which words of the wire are snake_case: records, files of an API, http, adapters, the rule language. */
 const isWireFile = (file: string): boolean =>
-  /^(?:adapters\/|src\/http\/|src\/dashboard\/|packages\/agent\/src\/|src\/contract\/rules\.ts)/.test(file) ||
+  /^(?:adapters|src\/http|src\/dashboard|packages\/agent\/src)\//.test(file) ||
   /\/(?:api|console|hosted|wire|frames|record|records)(?:\/|[.-])/.test(file);
 const maxFunctionLines = 60;
 const maxComponentLines = 100;

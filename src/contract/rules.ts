@@ -1,5 +1,6 @@
 // A contract's definition as a sentence and as the names of its tools. Pure; runs in the hub and in browsers.
 import { isMapping } from '../shared/json/mapping.ts';
+import { camelKeys } from '../shared/snake-keys.ts';
 import type { ContractType, JsonObject } from './record.ts';
 
 /** Characters of a sentence. */
@@ -24,24 +25,22 @@ const listText = (values: unknown): string => {
   return `${values.slice(0, maxItems).map(valueText).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 };
 
-const operators: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    equals: 'is',
-    not_equals: 'is not',
-    in: 'is one of',
-    not_in: 'is none of',
-    contains: 'contains',
-    contains_any: 'contains any of',
-    starts_with: 'starts with',
-    ends_with: 'ends with',
-    matches: 'matches',
-    matches_any: 'matches any of',
-    gt: '>',
-    gte: '≥',
-    lt: '<',
-    lte: '≤',
-  }),
-);
+const operators: ReadonlyMap<string, string> = new Map([
+  ['equals', 'is'],
+  ['not_equals', 'is not'],
+  ['in', 'is one of'],
+  ['not_in', 'is none of'],
+  ['contains', 'contains'],
+  ['contains_any', 'contains any of'],
+  ['starts_with', 'starts with'],
+  ['ends_with', 'ends with'],
+  ['matches', 'matches'],
+  ['matches_any', 'matches any of'],
+  ['gt', '>'],
+  ['gte', '≥'],
+  ['lt', '<'],
+  ['lte', '≤'],
+]);
 
 function comparison(selector: string, operator: string, value: unknown): string {
   if (operator === 'exists') return `${selector} ${value === false ? 'is missing' : 'exists'}`;
@@ -93,16 +92,16 @@ const verbs: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-const limitWords: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    max_tool_calls: 'executed calls',
-    max_attempts: 'attempts',
-  }),
-);
+const limitWords: ReadonlyMap<string, string> = new Map([
+  ['max_tool_calls', 'executed calls'],
+  ['max_attempts', 'attempts'],
+]);
+
+const perToolLimit = 'max_calls_per_tool';
 
 function limitsText(limits: unknown): string {
   if (!isMapping(limits)) return 'its limits';
-  const { max_calls_per_tool: perTool, ...sums } = limits;
+  const { [perToolLimit]: perTool, ...sums } = limits;
   const parts = [
     ...Object.entries(sums).map(([name, max]) => `${valueText(max)} ${limitWords.get(name) ?? name}`),
     ...(isMapping(perTool)
@@ -113,7 +112,8 @@ function limitsText(limits: unknown): string {
   return `${parts.slice(0, maxItems).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
 }
 
-function boundsText({ within, allows, not_within: except, not_allows: refused }: JsonObject): string {
+function boundsText(definition: JsonObject): string {
+  const { within, allows, notWithin, notAllows: refused } = camelKeys(definition);
   const { commands, domains } = isMapping(allows) ? allows : ({} as JsonObject);
   const exceptDomains = isMapping(refused) ? refused.domains : undefined;
   const bound = (name: string, values: unknown, without: unknown): readonly string[] =>
@@ -121,7 +121,7 @@ function boundsText({ within, allows, not_within: except, not_allows: refused }:
       ? []
       : [`${name} ${listText(values)}${without === undefined ? '' : ` except ${listText(without)}`}`];
   const parts = [
-    ...bound('', within, except),
+    ...bound('', within, notWithin),
     ...bound('commands', commands, undefined),
     ...bound('domains', domains, exceptDomains),
   ];

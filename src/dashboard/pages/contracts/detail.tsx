@@ -178,7 +178,8 @@ function Cases({
   return (
     <>
       <Caught id={id} type={type} text={text} broken={false} />
-      <OwnCases id={id} type={type} definition={definition} text={text} />
+      {/* Results belong to one definition. */}
+      <OwnCases key={text} id={id} type={type} definition={definition} text={text} />
     </>
   );
 }
