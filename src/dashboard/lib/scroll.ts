@@ -1,29 +1,20 @@
-// Offsets of scrolled elements, by entry of the browser's history: Back and Forward show a page and its list where they
+// Places of scrolled elements, by entry of the browser's history: Back and Forward show a page and its list where they
 // were. They last as long as the document.
 import { useLocation } from '@tanstack/react-router';
 import { type RefObject, useEffect, useRef } from 'react';
 import { after } from './browser.ts';
 
-/** In pixels. */
-const offsets = new Map<string, number>();
+/** Pixels for pages, first rows in sight for lists. */
+const places = new Map<string, number>();
 
 /**
- * Keeps the offset of an element, by its name.
- * @returns the offset of the present entry when its element appeared, in pixels; 0 in a new entry
+ * The place of an element, by its name, in the present entry.
+ * @returns the place when the element appeared, 0 in a new entry; and keeps another one
  */
-export function useScrollMemory(box: RefObject<HTMLElement | null>, name: string): number {
+export function usePlace(name: string): { readonly initial: number; keep(place: number): void } {
   const key = `${useLocation({ select: ({ state }) => state.__TSR_key ?? '' })} ${name}`;
-  const first = useRef(offsets.get(key) ?? 0);
-  useEffect(() => {
-    const element = box.current;
-    if (!element) return;
-    const keep = (): void => void offsets.set(key, element.scrollTop);
-    // An open peek is an entry of its own, with the list as it is.
-    if (!offsets.has(key)) keep();
-    element.addEventListener('scroll', keep, { passive: true });
-    return () => element.removeEventListener('scroll', keep);
-  }, [box, key]);
-  return first.current;
+  const initial = useRef(places.get(key) ?? 0);
+  return { initial: initial.current, keep: (place) => void places.set(key, place) };
 }
 
 /** Calls `act` at the first press, key or turn of the wheel. @returns stops listening */
@@ -52,7 +43,7 @@ export function usePageScroll(page: RefObject<HTMLElement | null>, path: string)
     const element = page.current;
     if (last.current === path || !element) return;
     last.current = path;
-    const offset = offsets.get(`${entry} page`) ?? 0;
+    const offset = places.get(`${entry} page`) ?? 0;
     element.scrollTop = offset;
     let left = offset === 0 ? 0 : attempts;
     const stop = onFirstInput(() => {
@@ -69,5 +60,11 @@ export function usePageScroll(page: RefObject<HTMLElement | null>, path: string)
     };
     restore();
   }, [page, path, entry]);
-  useScrollMemory(page, 'page');
+  useEffect(() => {
+    const element = page.current;
+    if (!element) return;
+    const keep = (): void => void places.set(`${entry} page`, element.scrollTop);
+    element.addEventListener('scroll', keep, { passive: true });
+    return () => element.removeEventListener('scroll', keep);
+  }, [page, entry]);
 }

@@ -56,6 +56,7 @@ function PlainRow<R extends RowData>(props: RowProps<R>): JSX.Element {
     <div
       role="row"
       aria-rowindex={index + 2}
+      aria-current={isChosen || undefined}
       className={`grid-row ${isChosen ? 'grid-chosen' : ''} ${canOpen ? 'grid-opens' : ''}`}
       onClick={canOpen ? (event) => isPressOfRow(event) && acts.current.onOpen?.(original) : undefined}
       {...place}

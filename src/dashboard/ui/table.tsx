@@ -13,7 +13,7 @@ import {
   useRef,
 } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
-import { onFirstInput, useScrollMemory } from '../lib/scroll.ts';
+import { onFirstInput, usePlace } from '../lib/scroll.ts';
 import { counted } from '../lib/text.ts';
 import { type AddTerm, CellTerms } from './cell-terms.tsx';
 import { useCopyCell } from './copy-cell.ts';
@@ -51,25 +51,31 @@ const maxSorted = 10_000;
 /** Height of a card before its measurement, in pixels. */
 const cardHeight = 76;
 
+interface WindowProps {
+  readonly name: string;
+  /** In pixels; of cards, before they are measured. */
+  readonly rowHeight: number;
+  readonly cards: boolean;
+  /** Index of the chosen row, -1 for none. */
+  readonly at: number;
+  readonly isSorted: boolean;
+  readonly onEnd: (() => void) | undefined;
+}
+
 /** The rows in sight, and the request for more of them. */
 function useWindow<R extends RowData>(
   box: RefObject<HTMLDivElement | null>,
   rows: readonly ModelRowOf<R>[],
-  rowHeight: number,
-  cards: boolean,
-  more: { readonly name: string; readonly isSorted: boolean; readonly onEnd: (() => void) | undefined },
+  { name, rowHeight, cards, at, isSorted, onEnd }: WindowProps,
 ) {
-  const { name, isSorted, onEnd } = more;
-  const initialOffset = useScrollMemory(box, name);
+  const { initial, keep } = usePlace(name);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
     estimateSize: () => rowHeight,
     overscan: 10,
-    initialOffset,
+    initialOffset: initial * rowHeight,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was measured is of the other form
-  useEffect(() => virtual.measure(), [cards, rowHeight]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -77,8 +83,8 @@ function useWindow<R extends RowData>(
     // A sort of a part of the rows would mislead, so the other pages load first.
     if (isNearEnd || (isSorted && rows.length < maxSorted)) onEnd?.();
   }, [last, rows.length, onEnd, isSorted]);
-  const isRestored = useRef(initialOffset === 0);
-  // A list that became shorter never reaches the offset. It must not move under a person who reads it.
+  const isRestored = useRef(initial === 0);
+  // A list that became shorter never reaches the place. It must not move under a person who reads it.
   useEffect(
     () =>
       onFirstInput(() => {
@@ -86,13 +92,26 @@ function useWindow<R extends RowData>(
       }),
     [],
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: more rows make room for the offset
+  // biome-ignore lint/correctness/useExhaustiveDependencies: more rows make room for the place
   useEffect(() => {
-    const element = box.current;
-    if (isRestored.current || !element) return;
-    isRestored.current = element.scrollHeight - element.clientHeight >= initialOffset;
-    element.scrollTop = initialOffset;
+    if (isRestored.current || rows.length === 0) return;
+    isRestored.current = rows.length > initial;
+    virtual.scrollToIndex(initial, { align: 'start' });
   }, [rows.length]);
+  const place = useRef({ first: initial, cards, rowHeight });
+  // An open peek makes rows cards. The chosen row, or else the first one, stays in sight.
+  useEffect(() => {
+    const { range } = virtual;
+    if (place.current.cards !== cards || place.current.rowHeight !== rowHeight) {
+      const isInSight = range !== null && at >= range.startIndex && at <= range.endIndex;
+      virtual.measure();
+      virtual.scrollToIndex(isInSight ? at : place.current.first, { align: isInSight ? 'center' : 'start' });
+      place.current = { ...place.current, cards, rowHeight };
+    } else if (isRestored.current && range !== null) {
+      place.current.first = range.startIndex;
+      keep(range.startIndex);
+    }
+  });
   const before = items[0]?.start ?? 0;
   const after = Math.max(0, virtual.getTotalSize() - (items.at(-1)?.end ?? 0));
   return { virtual, items, space: { paddingTop: before, paddingBottom: after } };
@@ -141,11 +160,11 @@ function ScrolledRows<R extends RowData>(props: ScrolledRowsProps<R>): JSX.Eleme
   const { rows } = model.getRowModel();
   const rowHeight = cards ? cardHeight : compact || dense ? 32 : 40;
   const isSorted = model.state.sorting.length > 0;
-  const { virtual, items, space } = useWindow(box, rows, rowHeight, cards, {
-    ...{ name, isSorted },
+  const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
+  const { virtual, items, space } = useWindow(box, rows, {
+    ...{ name, rowHeight, cards, at, isSorted },
     onEnd: table.onEnd,
   });
-  const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
   const step = (row: (typeof rows)[number]): void => {
     onOpen?.(row.original);
     virtual.scrollToIndex(rows.indexOf(row));
