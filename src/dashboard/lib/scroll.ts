@@ -63,7 +63,10 @@ export function usePageScroll(page: RefObject<HTMLElement | null>, path: string)
   useEffect(() => {
     const element = page.current;
     if (!element) return;
-    const keep = (): void => void places.set(`${entry} page`, element.scrollTop);
+    const name = `${entry} page`;
+    const keep = (): void => void places.set(name, element.scrollTop);
+    // An open peek is an entry of its own, with the page as it is.
+    if (!places.has(name)) keep();
     element.addEventListener('scroll', keep, { passive: true });
     return () => element.removeEventListener('scroll', keep);
   }, [page, entry]);
