@@ -3,25 +3,19 @@
 import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
-import { compileHostGlobs } from '../evaluate/glob.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
 import { spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
-import { type CommandRules, commandLeaves } from './command.ts';
+import { type CommandOptions, commandLeaves } from './command.ts';
 import { compileDeclarations, type ToolArguments } from './names.ts';
 import { type Files, isFileUrl } from './path.ts';
-import type { CommandProfiles } from './profiles/profile.ts';
-import { hostsOf } from './url.ts';
+import { hostTest } from './url.ts';
 
-export interface SandboxOptions {
+export interface SandboxOptions extends CommandOptions {
   /** The agent's files; null: paths are judged by text alone. */
   readonly files: Files | null;
   readonly toolArguments: ToolArguments;
-  /** Profiles of programs beside the built-in ones, or instead of them. */
-  readonly commandProfiles?: CommandProfiles;
-  /** Commands are run by a shell whose quotes are not those of POSIX. */
-  readonly windows: boolean;
 }
 
 /** Compiles sandboxes that share one reading of each call. A predicate's yes means the call leaves. */
@@ -36,7 +30,7 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
   };
   return (rule) => {
     const commands = rule.commands && new Set(rule.commands);
-    const refusesHosts = compileHosts(rule);
+    const refusesHosts = hostTest(rule.domains, rule.notDomains);
     const isForEveryTool = rule.tools.every((tool) => tool === '*');
     return (view) => {
       const { budget, call } = view;
@@ -66,22 +60,9 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
         paths.some((path) => cwds.some((cwd) => leaves(path, cwd))) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||
         (commands !== null && !isForEveryTool && naming.commands.length + places + urls.length === 0) ||
-        urls.some((url) => refusesHosts?.(url, kindOf(url), budget)) ||
-        texts.some((text) => refusesHosts?.(text, 'word', budget));
+        urls.some((url) => refusesHosts(url, kindOf(url), budget)) ||
+        texts.some((text) => refusesHosts(text, 'word', budget));
       return isOutside ? yes : no;
     };
   };
-}
-
-/** A test whether a host that a text names is refused; null if the sandbox has no list of hosts. */
-function compileHosts({ domains, notDomains }: SandboxRule): CommandRules['refusesHosts'] {
-  if (!domains && notDomains.length === 0) return null;
-  const [isInside, isOutside] = [compileHostGlobs(domains ?? ['*']), compileHostGlobs(notDomains)];
-  const globs = notDomains.length + (domains?.length ?? 1);
-  return (text, kind, budget) =>
-    hostsOf(text, kind, budget).some((host) => {
-      spend(budget, globs * (1 + (host.length >> 2)));
-      // The empty host stands for a text that is no canonical URL.
-      return host === '' || isOutside(host) || !isInside(host);
-    });
 }

@@ -1,4 +1,5 @@
 // Hosts that a text names. A URL counts only in its canonical form: of every other form programs read different hosts.
+import { compileHostGlobs } from '../evaluate/glob.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import type { WordKind } from './profiles/profile.ts';
 
@@ -54,7 +55,7 @@ function isRemote(text: string, kind: WordKind): boolean {
 }
 
 /** The hosts that a text of a kind names, with those of the URLs in it; "" for one that is not canonical. */
-export function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[] {
+function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[] {
   const searches = text.split(':').length - (kind === 'host' ? 0 : 1);
   spend(budget, text.length + workOfHost * searches);
   // A scheme alone names no host.
@@ -63,4 +64,20 @@ export function hostsOf(text: string, kind: WordKind, budget: Budget): readonly 
   const host = isRemote(text, kind) ? remote.exec(text)?.[1] : undefined;
   if (host !== undefined) return [...urls, `https://${host}`].map(hostOf);
   return [...urls.map(hostOf), ...(kind === 'host' ? [hostOfName(text)] : [])];
+}
+
+/** True if a host that a text of a kind names is refused. */
+export type HostTest = (text: string, kind: WordKind, budget: Budget) => boolean;
+
+/** Refuses hosts that match no glob of `domains` (null: all match), or one of `notDomains`. */
+export function hostTest(domains: readonly string[] | null, notDomains: readonly string[]): HostTest {
+  if (!domains && notDomains.length === 0) return () => false;
+  const [isInside, isOutside] = [compileHostGlobs(domains ?? ['*']), compileHostGlobs(notDomains)];
+  const globs = notDomains.length + (domains?.length ?? 1);
+  return (text, kind, budget) =>
+    hostsOf(text, kind, budget).some((host) => {
+      spend(budget, globs * (1 + (host.length >> 2)));
+      // The empty host stands for a text that is no canonical URL.
+      return host === '' || isOutside(host) || !isInside(host);
+    });
 }
