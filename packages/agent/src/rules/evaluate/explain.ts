@@ -84,7 +84,7 @@ const open = { within: null, notWithin: [], commands: null, domains: null, notDo
 const linesOf = ({ commands }: Naming): readonly string[] =>
   commands.map(({ line, words }) => [line, ...words].filter((part) => part !== '').join(' '));
 const placesOf = (naming: Naming): readonly string[] => [
-  ...naming.folders,
+  ...naming.folders.map(({ path }) => path),
   ...naming.paths,
   ...linesOf(naming),
 ];

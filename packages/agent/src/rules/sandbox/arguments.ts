@@ -42,10 +42,8 @@ export class Naming {
   /** Other texts that may hold URLs among their words. */
   readonly texts: string[] = [];
   readonly commands: NamedCommand[] = [];
-  /** Folders that the call's commands run in, as the arguments say. */
-  readonly folders: string[] = [];
-  /** The arguments were declared to say so: no other folder needs to be thought of. */
-  foldersDeclared = false;
+  /** Folders that the call's commands run in, as its arguments say, or as these are declared to say. */
+  readonly folders: { readonly path: string; readonly isDeclared: boolean }[] = [];
   /** A command argument that is neither text nor a list. */
   oddCommand = false;
   /** More texts or a deeper nesting than is judged. */
@@ -117,8 +115,7 @@ export class Naming {
       this.commands.push({ line: text, words: [] });
       return;
     }
-    this.foldersDeclared ||= declared === 'cwd';
-    if (kind === 'cwd') this.folders.push(text);
+    if (kind === 'cwd') this.folders.push({ path: text, isDeclared: declared !== null });
     else if (kind === 'path' || decodingsOf(line).some(looksLikePath)) this.paths.push(text);
     if (kind === 'url' || looksLikeUrl(line)) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.

@@ -41,9 +41,9 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       const boundaries = rule.within && new Boundaries(rule.within, rule.notWithin, files);
       const canonical = (folder: string, cwd: string) => boundaries?.canonical(folder, cwd) ?? folder;
       const start = canonical(call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/', '/');
-      const ownFolders = folders.map((folder) => canonical(folder, start));
+      const ownFolders = folders.map(({ path }) => canonical(path, start));
       // An argument that nobody declared may name the folder of a command, or mean nothing to the tool.
-      const cwds = naming.foldersDeclared ? ownFolders : [start, ...ownFolders];
+      const cwds = folders.some(({ isDeclared }) => isDeclared) ? ownFolders : [start, ...ownFolders];
       const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, commandProfiles };
       const places = paths.length + folders.length;
       // Commands work in the call's folder; a call that names no path may do so, too.
@@ -56,7 +56,7 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       const kindOf = (url: string) => (boundaries !== null && isFileUrl(url.trim()) ? 'word' : 'host');
       const isOutside =
         (isInFolder && !!call.cwd && leaves(call.cwd, start)) ||
-        folders.some((folder) => leaves(folder, start)) ||
+        folders.some(({ path }) => leaves(path, start)) ||
         paths.some((path) => cwds.some((cwd) => leaves(path, cwd))) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||
         (commands !== null && !isForEveryTool && naming.commands.length + places + urls.length === 0) ||
