@@ -1,8 +1,9 @@
 // The paths, URLs and commands among the arguments of a call, whatever their names and however deep they lie.
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
-import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
+import { type Declared, kindOfName, placeBelow } from './names.ts';
 import { decodingsOf, looksLikePath } from './path.ts';
+import { type ArgumentKind, restNames } from './profiles/arguments.ts';
 import { looksLikeUrl } from './url.ts';
 
 /** Texts of one call that are judged. */
@@ -29,8 +30,6 @@ interface Name {
   readonly kind: ArgumentKind | null;
 }
 
-/** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
-const restNames = new Set(['args', 'argv', 'arguments']);
 const areWords = (items: readonly unknown[]): boolean =>
   items.every((item) => /^(?:string|number|boolean)$/.test(typeof item));
 

@@ -9,11 +9,11 @@ const isWild = (part: string): boolean => /[*?]/.test(part);
 export class Boundaries {
   readonly #within: readonly string[];
   readonly #notWithin: readonly string[];
-  readonly #files: Files | null;
+  readonly #files: Files | undefined;
   /** Lookups that are left: names, names that globs list, and links and folders among these. */
   readonly #left = { names: 10_000, listed: 10_000, matches: 1_000 };
 
-  constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
+  constructor(within: readonly string[], notWithin: readonly string[], files?: Files) {
     this.#files = files;
     const bases = files?.roots ?? [files?.cwd ?? '/'];
     const fromEach = (paths: readonly string[]): readonly string[] =>

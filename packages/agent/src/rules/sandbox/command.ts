@@ -1,25 +1,19 @@
 // Judges a command: its words by the profile of its program, as paths, and as hosts.
+import type { EngineOptions } from '../evaluate/options.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
 import { addressOfUrl, carriers, curlPattern, hiding, plain } from './profiles/commands.ts';
 import { nameOf, profileOf, profiles } from './profiles/index.ts';
 import { inlineCode } from './profiles/interpreters.ts';
-import { type CommandProfile, type CommandProfiles, forms, withoutProfile } from './profiles/profile.ts';
+import { type CommandProfile, forms, withoutProfile } from './profiles/profile.ts';
 import { type ReadWord, readWords } from './reader.ts';
 import { readCommand, type ShellWord } from './shell.ts';
 import type { HostTest } from './url.ts';
 
-/** How all commands are read. */
-export interface CommandOptions {
-  /** Commands are run by a shell whose quotes are not those of POSIX. */
-  readonly windows: boolean;
-  /** Profiles of programs beside the built-in ones, or instead of them. */
-  readonly commandProfiles?: CommandProfiles;
-}
-
 /** The part of a sandbox that the commands of one call are judged by. */
-export interface CommandRules extends CommandOptions {
+export interface CommandRules {
+  readonly options: EngineOptions;
   readonly budget: Budget;
   /** First words that are allowed; null: all. */
   readonly commands: ReadonlySet<string> | null;
@@ -39,7 +33,7 @@ const harmless: ReadonlySet<string> = new Set(['', '/dev/null', '/dev/stdin', '/
 
 export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand): boolean {
   spend(rules.budget, 8 + line.length + words.length);
-  const read = rules.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
+  const read = rules.options.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
   if (read === null || words.some((word) => word.includes('\0'))) return true;
   const all = [...read, ...words.map((text) => ({ text, isGlob: false }))];
   const isListed = all[0]?.isGlob === false && rules.commands?.has(all[0].text) === true;
@@ -52,7 +46,7 @@ function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: num
   if (first === undefined) return false;
   // A value of a variable, or a line for another shell.
   if (depth > maxDepth || first.includes('=') || (depth > 0 && /\s/.test(first))) return true;
-  const profile = profileOf(nameOf(first), rules.commandProfiles);
+  const profile = profileOf(nameOf(first), rules.options.commandProfiles);
   const roles = readWords(profile ?? withoutProfile, texts, depth === 0 && first === nameOf(first));
   const isListed = depth === 0 && rules.commands !== null;
   return (

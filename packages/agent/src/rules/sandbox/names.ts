@@ -5,8 +5,6 @@ import { foldCase } from '../fold.ts';
 import { remembered } from '../remembered.ts';
 import { type ArgumentKind, lastWords, wholes } from './profiles/arguments.ts';
 
-export { type ArgumentKind, argumentKinds } from './profiles/arguments.ts';
-
 /** Kinds of arguments by tool (a name or a glob) and argument; `a.b` is the argument `b` in the mapping `a`. */
 export type ToolArguments = {
   readonly [tool: string]: { readonly [argument: string]: ArgumentKind };

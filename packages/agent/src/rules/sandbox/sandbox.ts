@@ -4,23 +4,18 @@ import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
+import type { EngineOptions } from '../evaluate/options.ts';
 import { spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
-import { type CommandOptions, commandLeaves } from './command.ts';
-import { compileDeclarations, type ToolArguments } from './names.ts';
-import { type Files, isFileUrl } from './path.ts';
+import { commandLeaves } from './command.ts';
+import { compileDeclarations } from './names.ts';
+import { isFileUrl } from './path.ts';
 import { hostTest } from './url.ts';
 
-export interface SandboxOptions extends CommandOptions {
-  /** The agent's files; null: paths are judged by text alone. */
-  readonly files: Files | null;
-  readonly toolArguments: ToolArguments;
-}
-
 /** Compiles sandboxes that share one reading of each call. A predicate's yes means the call leaves. */
-export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) => Predicate {
-  const { files, windows, commandProfiles = {} } = options;
+export function sandboxCompiler(options: EngineOptions): (rule: SandboxRule) => Predicate {
+  const { files } = options;
   const declarations = compileDeclarations(options.toolArguments);
   const namings = new WeakMap<View, Naming>();
   const namingOf = (view: View): Naming => {
@@ -44,7 +39,7 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       const ownFolders = folders.map(({ path }) => canonical(path, start));
       // An argument that nobody declared may name the folder of a command, or mean nothing to the tool.
       const cwds = folders.some(({ isDeclared }) => isDeclared) ? ownFolders : [start, ...ownFolders];
-      const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, commandProfiles };
+      const rules = { budget, commands, boundaries, refusesHosts, cwds, options };
       const places = paths.length + folders.length;
       // Commands work in the call's folder; a call that names no path may do so, too.
       const isInFolder = naming.commands.length > 0 || (files?.judgesFolder === true && places === 0);
