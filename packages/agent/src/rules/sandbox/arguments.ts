@@ -110,13 +110,10 @@ export class Naming {
     spend(this.#budget, text.length >> 3);
     const line = text.trim();
     if (kind === null && (text.length > maxLook || /[\n\r]/.test(line))) return;
-    if (kind === 'command') {
-      this.commands.push({ line: text, words: [] });
-      return;
-    }
-    if (kind === 'cwd') this.folders.push({ path: text, isDeclared: declared !== null });
+    if (kind === 'command') this.commands.push({ line: text, words: [] });
+    else if (kind === 'cwd') this.folders.push({ path: text, isDeclared: declared !== null });
     else if (kind === 'path' || decodingsOf(line).some(looksLikePath)) this.paths.push(text);
-    if (kind === 'url' || looksLikeUrl(line)) this.urls.push(text);
+    if (kind === 'url' || (kind !== 'command' && looksLikeUrl(line))) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.
     else if (kind === null) this.texts.push(text);
   }

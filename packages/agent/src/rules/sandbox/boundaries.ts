@@ -27,21 +27,23 @@ export class Boundaries {
   }
 
   /**
-   * True if a path leaves in one of its readings.
-   * @param cwd canonical
+   * True if a path leaves in one of its readings, from one of the folders.
+   * @param cwds canonical
    * @param isName the text is a path only if it says where it starts, climbs, leads through a link, or names a file
    */
-  leaves(text: string, cwd: string, isName = false): boolean {
-    return [...readingsOf(text)].some((path) => {
-      if (path.includes('\0') || (this.#files && isName && --this.#left.names < 0)) return true;
-      const canonical = this.canonical(path, cwd);
-      const byText = lexicalPath(path, cwd);
-      // Many programs resolve `..` by text before they follow links.
-      if (climbs(path) && !/^[~$]/.test(path))
-        return this.#isOut(canonical) || this.#isOut(this.canonical(byText, cwd));
-      const isPath = !isName || isRooted(path) || canonical !== byText || this.#isExcluded(canonical);
-      return this.#isOut(canonical) && (isPath || this.#files?.exists(canonical) === true);
-    });
+  leaves(text: string, cwds: readonly string[], isName = false): boolean {
+    return cwds.some((cwd) => [...readingsOf(text)].some((path) => this.#pathLeaves(path, cwd, isName)));
+  }
+
+  #pathLeaves(path: string, cwd: string, isName: boolean): boolean {
+    if (path.includes('\0') || (this.#files && isName && --this.#left.names < 0)) return true;
+    const canonical = this.canonical(path, cwd);
+    const byText = lexicalPath(path, cwd);
+    // Many programs resolve `..` by text before they follow links.
+    if (climbs(path) && !/^[~$]/.test(path))
+      return this.#isOut(canonical) || this.#isOut(this.canonical(byText, cwd));
+    const isPath = !isName || isRooted(path) || canonical !== byText || this.#isExcluded(canonical);
+    return this.#isOut(canonical) && (isPath || this.#files?.exists(canonical) === true);
   }
 
   #isOut(canonical: string): boolean {
@@ -70,7 +72,7 @@ export class Boundaries {
     const wild = parts.slice(first).filter((part) => part !== '' && part !== '.');
     return (
       parts.some((part) => part[0] === '.' && part !== '.') ||
-      this.leaves(start, cwd, true) ||
+      this.leaves(start, [cwd], true) ||
       this.#matchesLeave(this.canonical(start, cwd), wild)
     );
   }

@@ -90,11 +90,10 @@ function wordLeaves(rules: CommandRules, { text, isGlob }: ShellWord, { kind, va
   if (parts === null) return true;
   spend(budget, 4 * parts.length);
   const isPath = kind === 'path' || (kind === 'words' && !value.startsWith('-'));
-  return cwds.some(
-    (cwd) =>
-      (isGlob && boundaries.globLeaves(text, cwd)) ||
-      (isPath && !harmless.has(value) && boundaries.leaves(value, cwd)) ||
-      parts.some((part) => !harmless.has(part) && boundaries.leaves(part, cwd, true)),
+  return (
+    (isGlob && cwds.some((cwd) => boundaries.globLeaves(text, cwd))) ||
+    (isPath && !harmless.has(value) && boundaries.leaves(value, cwds)) ||
+    parts.some((part) => !harmless.has(part) && boundaries.leaves(part, cwds, true))
   );
 }
 

@@ -43,16 +43,16 @@ export function sandboxCompiler(options: EngineOptions): (rule: SandboxRule) => 
       const places = paths.length + folders.length;
       // Commands work in the call's folder; a call that names no path may do so, too.
       const isInFolder = naming.commands.length > 0 || (files?.judgesFolder === true && places === 0);
-      const leaves = (path: string, cwd: string): boolean => {
-        spend(budget, 8 + (path.length >> 2));
-        return boundaries?.leaves(path, cwd) === true;
+      const leaves = (path: string, from: readonly string[]): boolean => {
+        spend(budget, from.length * (8 + (path.length >> 2)));
+        return boundaries?.leaves(path, from) === true;
       };
       // No host is missing in a `file:` URL that is judged as a path.
       const kindOf = (url: string) => (boundaries !== null && isFileUrl(url.trim()) ? 'word' : 'host');
       const isOutside =
-        (isInFolder && !!call.cwd && leaves(call.cwd, start)) ||
-        folders.some(({ path }) => leaves(path, start)) ||
-        paths.some((path) => cwds.some((cwd) => leaves(path, cwd))) ||
+        (isInFolder && !!call.cwd && leaves(call.cwd, [start])) ||
+        folders.some(({ path }) => leaves(path, [start])) ||
+        paths.some((path) => leaves(path, cwds)) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||
         (commands !== null && !isForEveryTool && naming.commands.length + places + urls.length === 0) ||
         urls.some((url) => refusesHosts(url, kindOf(url), budget)) ||

@@ -19,8 +19,12 @@ const urlsIn = new RegExp(
   raw`${scheme}[\\/]*[^\s/?#]*(?:[/?#][^\s"'<>\x60,;|(){}]*)?(?<![)\]}>.,;'"!?])`,
   'gi',
 );
-/** `host:path`, with or without a user. */
-const remote = /^(?:[^\s@/:]+@)?([^\s@/:]+):/;
+/** `host:path` by the kind of its text. A `ref` has a dot or an `@` before its colon, and no branch behind it. */
+const remotes: { readonly [kind in WordKind]?: RegExp } = {
+  host: /^[\w.+-]+@([^\s@/:]+):[^\s@]*$/,
+  remote: /^(?:[^\s@/:]+@)?([^\s@/:]+):/,
+  ref: /^(?=[^:]*[.@])(?:[^\s@/:]+@)?([^\s@/:]+):(?!refs\/)/,
+};
 
 /** Of an address with quotes, commas or brackets programs read different parts. */
 const canonicalForm = /^[a-z][a-z0-9+-]*:\/\/[^\s\\/?#"'<>`,;|(){}]+(?:[/?#][^\s\\]*)?$/;
@@ -47,13 +51,6 @@ function hostOfName(text: string): string {
   return hostOf(`https://${text}`) || hostOf(`http://${text}`);
 }
 
-/** True if a text of a kind has a host before its first colon. */
-function isRemote(text: string, kind: WordKind): boolean {
-  if (kind === 'host') return /^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text);
-  // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
-  return kind === 'remote' || (kind === 'ref' && /^(?=[^:]*[.@])[^:]*:(?!refs\/)/.test(text));
-}
-
 /** The hosts that a text of a kind names, with those of the URLs in it; "" for one that is not canonical. */
 function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[] {
   const searches = text.split(':').length - (kind === 'host' ? 0 : 1);
@@ -61,7 +58,7 @@ function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[
   // A scheme alone names no host.
   const urls = [...text.matchAll(urlsIn)].flatMap(([url]) => (/^[^:]*:$/.test(url) ? [] : [url]));
   if (urlAtStart.test(text.trim())) return [...urls, text].map(hostOf);
-  const host = isRemote(text, kind) ? remote.exec(text)?.[1] : undefined;
+  const host = remotes[kind]?.exec(text)?.[1];
   if (host !== undefined) return [...urls, `https://${host}`].map(hostOf);
   return [...urls.map(hostOf), ...(kind === 'host' ? [hostOfName(text)] : [])];
 }
