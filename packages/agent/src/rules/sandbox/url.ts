@@ -21,7 +21,7 @@ const urlsIn = new RegExp(
 );
 /** `host:path` by the kind of its text. A `ref` has a dot or an `@` before its colon, and no branch behind it. */
 const remotes: { readonly [kind in WordKind]?: RegExp } = {
-  host: /^[\w.+-]+@([^\s@/:]+):[^\s@]*$/,
+  host: /^[\w.+-]+@([^\s@/:]+):[^\s"'<>`,;|(){}@]*$/,
   remote: /^(?:[^\s@/:]+@)?([^\s@/:]+):/,
   ref: /^(?=[^:]*[.@])(?:[^\s@/:]+@)?([^\s@/:]+):(?!refs\/)/,
 };
