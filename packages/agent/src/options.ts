@@ -1,5 +1,6 @@
 // Checks of the options that callers give: every name is known and every value fits, else a TypeError names the option.
 // Pure.
+import { isObject } from './fields.ts';
 import { nearestWord } from './rules/bundle/distance.ts';
 
 /** Returns the expectation, as the words after "must be"; null for a valid value. Never called with undefined. */
@@ -46,9 +47,6 @@ function unknownOption(where: string, name: string, names: readonly string[]): T
     `there is no option ${where}${name}${meant === undefined ? '' : `; did you mean ${where}${meant}?`}`,
   );
 }
-
-const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The kind of a value, without its content, because options contain secrets. */
 function kindOf(value: unknown): string {

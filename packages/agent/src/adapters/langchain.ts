@@ -1,4 +1,5 @@
 // Tools of LangChain.js under a guard. Typed by shape: LangChain's packages are not needed here.
+import { isObject } from '../fields.ts';
 import type { Governs, RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions, oneOf } from '../options.ts';
 import { type Refusal, refusalOf, refusalText } from './refusal.ts';
@@ -73,8 +74,7 @@ export function guardLangChainTools<T extends readonly LangChainTool[]>(
 
 function governed(guard: Governs, tool: OwnTool, run: Run, options: LangChainGuardOptions): Run {
   return async (input, runManager, config) => {
-    const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-    const args = isObject ? input : { input };
+    const args = isObject(input) ? input : { input };
     const pair = tool.responseFormat === 'content_and_artifact';
     try {
       return await guard.run(

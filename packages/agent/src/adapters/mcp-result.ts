@@ -1,5 +1,6 @@
 // Results of MCP tools as a guard reads and replaces them, for the adapter of MCP servers and for the proxy. Everything
 // in a result reaches the client, so everything in it is judged.
+import { isObject } from '../fields.ts';
 import type { RunOptions } from '../guard/call.ts';
 
 /** Result of a tool handler. */
@@ -40,10 +41,6 @@ export const denialResult = (reason: string): McpResult => ({
   isError: true,
   content: [{ type: 'text', text: `Denied: ${reason}` }],
 });
-
-type Fields = { readonly [name: string]: unknown };
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The texts of the content, each on lines of its own, then the structure and all that is left as JSON. */
 function judgedText(result: unknown): string {

@@ -1,4 +1,5 @@
 // Tools and agents of the OpenAI Agents SDK under a guard. Typed by shape: the SDK's package is not needed here.
+import { isObject } from '../fields.ts';
 import type { Governs, RunOptions } from '../guard/call.ts';
 import { aFunction, type Checks, checkOptions } from '../options.ts';
 import { refusalOf, refusalText } from './refusal.ts';
@@ -125,6 +126,5 @@ function argumentsOf(input: string): { readonly [name: string]: unknown } {
   } catch {
     return { input };
   }
-  const isObject = typeof read === 'object' && read !== null && !Array.isArray(read);
-  return isObject ? (read as { readonly [name: string]: unknown }) : { input: read };
+  return isObject(read) ? read : { input: read };
 }

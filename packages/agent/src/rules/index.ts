@@ -62,7 +62,8 @@ export {
 export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './redact.ts';
 export { patternProblem } from './regex/regex.ts';
 export { maxPatternLength } from './regex/syntax.ts';
-export { type ArgumentKind, argumentKinds, type ToolArguments } from './sandbox/names.ts';
+export type { ToolArguments } from './sandbox/names.ts';
+export { type ArgumentKind, argumentKinds } from './sandbox/profiles/arguments.ts';
 export { profilesProblem } from './sandbox/profiles/check.ts';
 export type { CommandProfile, CommandProfiles } from './sandbox/profiles/profile.ts';
 export {

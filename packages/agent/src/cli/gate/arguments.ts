@@ -1,6 +1,5 @@
 // Arguments of tools that name files or addresses inside of a text: they are judged by their names in arguments added.
-
-type Fields = { readonly [name: string]: unknown };
+import type { Fields } from '../../fields.ts';
 
 const textsIn = (args: Fields): string[] => Object.values(args).filter((value) => typeof value === 'string');
 

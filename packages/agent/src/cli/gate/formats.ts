@@ -1,5 +1,6 @@
 // Formats of coding assistants: the payload that each sends to a hook before a tool, and the verdict that each reads.
 // tables.ts describes their tools.
+import { type Fields, isObject } from '../../fields.ts';
 import { readStrictJson, StrictJsonError } from '../../rules/strict-json.ts';
 import {
   claudeTable,
@@ -69,11 +70,6 @@ export interface HookFormat {
   /** @param input the call; absent where it could not be read */
   write(verdict: Verdict, input?: Pick<HookInput, 'asks' | 'needsAnswer'>): HookOutput;
 }
-
-export type Fields = { readonly [name: string]: unknown };
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 

@@ -1,6 +1,7 @@
 // The tools of coding assistants and their effects, by name. Contracts for Bash, Read, Edit and Write hold for every
 // tool that does the same. Each table contains the version of its product, and the source of its facts.
-import type { ArgumentKind } from '../../rules/sandbox/names.ts';
+import type { Fields } from '../../fields.ts';
+import type { ArgumentKind } from '../../rules/sandbox/profiles/arguments.ts';
 import { patchArguments, urlArguments } from './arguments.ts';
 
 /** Effect of a tool: reads or writes files, runs commands, or something else. */
@@ -19,8 +20,6 @@ export interface ToolEntry {
   /** The quotes of its commands are not those of a POSIX shell. */
   readonly foreignShell?: boolean;
 }
-
-type Fields = { readonly [name: string]: unknown };
 
 export interface ToolTable {
   /** The product and the versions that the table was read for. */

@@ -1,9 +1,6 @@
 // Names in the JSON Schema of a tool's arguments, level by level. Reads properties alone; nothing is validated.
+import { type Fields, isObject } from '../../fields.ts';
 import { foldCase } from '../../rules/fold.ts';
-
-type Fields = { readonly [name: string]: unknown };
-const isObject = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Schemas that stand together for one value; more are not looked at. */
 const maxTogether = 1_000;

@@ -3,6 +3,7 @@ import { RuleError } from '../error.ts';
 import { contractIdPattern } from '../names.ts';
 import type { JsonObject } from '../yaml.ts';
 import { bundleName, readSingleMapping } from './header.ts';
+import { isMapping } from './reader.ts';
 import { type Mode, type RuleType, ruleTypes } from './rule.ts';
 import { type AcceptedKinds, contractWords, kindsOf, spellRule, vocabularyOf } from './vocabulary.ts';
 
@@ -97,9 +98,6 @@ export function decomposeBundle(yamlText: string, options: ImportOptions = {}): 
 
 export const acceptsApiVersion = (value: unknown, accepted?: readonly string[]): boolean =>
   typeof value === 'string' && (accepted ? accepted.includes(value) : apiVersionPattern.test(value));
-
-const isMapping = (value: unknown): value is JsonObject =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 const isRuleType = (value: unknown): value is RuleType => (ruleTypes as readonly unknown[]).includes(value);
 

@@ -1,13 +1,10 @@
 // Bundles compiled once for many calls: functions per rule, and per tool the rules that look at it.
-import { type LanguageOptions, readBundle } from '../bundle/document.ts';
+import { readBundle } from '../bundle/document.ts';
 import type { BundleProblem } from '../bundle/reader.ts';
-import type { Mode, Rule, RuleDocument, SessionLimits, SessionRule, ToolTraits } from '../bundle/rule.ts';
+import type { Mode, Rule, RuleDocument, SessionRule, ToolTraits } from '../bundle/rule.ts';
 import { RuleError } from '../error.ts';
 import { looksSecret } from '../redact/tokens.ts';
 import { remembered } from '../remembered.ts';
-import type { ToolArguments } from '../sandbox/names.ts';
-import type { Files } from '../sandbox/path.ts';
-import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
 import { sandboxCompiler } from '../sandbox/sandbox.ts';
 import type { View } from './call.ts';
 import { compileCondition, type Extensions, outputPatterns, type Predicate } from './condition.ts';
@@ -15,29 +12,10 @@ import { compileGlob } from './glob.ts';
 import { composeDocuments, type LayerReport } from './layers.ts';
 import { type MergedLimits, mergeLimits } from './limits.ts';
 import { compileMessage } from './message.ts';
-import type { CustomOperator } from './operator.ts';
-import { builtInPrefixes, type CustomSelector } from './selector.ts';
+import type { EngineOptions } from './options.ts';
+import { builtInPrefixes } from './selector.ts';
 
-export interface EngineOptions extends Omit<LanguageOptions, 'operators'> {
-  /** Operators beyond the 15 built-in ones, by name. */
-  readonly operators?: Readonly<Record<string, CustomOperator>>;
-  /** Selectors beyond the built-in ones, by prefix. */
-  readonly selectors?: Readonly<Record<string, CustomSelector>>;
-  /** Values of `env.NAME`; by default every one is missing. A server must leave it so. */
-  readonly env?: (name: string) => string | undefined;
-  /** Which values messages must not show; default: those that redaction hides. */
-  readonly looksSecret?: (value: string) => boolean;
-  /** File system for sandboxes; default: none, and paths are judged by text alone. */
-  readonly files?: Files;
-  /** Kinds of the tools' arguments, for sandboxes; default: derived from names and values. */
-  readonly toolArguments?: ToolArguments;
-  /** Profiles of programs for commands in sandboxes, beside the built-in ones or in their place. */
-  readonly commandProfiles?: CommandProfiles;
-  /** Limits of a session beside those of the documents; default: none. */
-  readonly limits?: SessionLimits;
-  /** Commands are run by a shell whose quotes are not those of POSIX. Default false. */
-  readonly windows?: boolean;
-}
+export type { EngineOptions } from './options.ts';
 
 /** A rule that looks at calls, ready to run. */
 export interface CompiledRule {
@@ -98,8 +76,7 @@ export function compileBundle(
   const [first, ...others] = documents;
   if (!first) return { ok: false, problems: [problemOf(null, 'expected at least one document')] };
   const { document, report } = composeDocuments([first, ...others]);
-  const { files = null, toolArguments = {}, commandProfiles = {}, windows = false } = options;
-  const sandboxOf = sandboxCompiler({ files, toolArguments, commandProfiles, windows });
+  const sandboxOf = sandboxCompiler(options);
   const compiled: CompiledRule[] = [];
   const problems: BundleProblem[] = [];
   for (const rule of document.rules) {

@@ -6,9 +6,9 @@ import { Naming } from '../sandbox/arguments.ts';
 import { compileDeclarations } from '../sandbox/names.ts';
 import { sandboxCompiler } from '../sandbox/sandbox.ts';
 import type { View } from './call.ts';
-import type { EngineOptions } from './compile.ts';
 import { type Counters, perToolLimit } from './limits.ts';
 import { fault, no } from './operator.ts';
+import type { EngineOptions } from './options.ts';
 import { createTracer, leavesOf, type TraceOutcome } from './trace.ts';
 
 /** One comparison of a contract, as it came out for one call. */
@@ -84,7 +84,7 @@ const open = { within: null, notWithin: [], commands: null, domains: null, notDo
 const linesOf = ({ commands }: Naming): readonly string[] =>
   commands.map(({ line, words }) => [line, ...words].filter((part) => part !== '').join(' '));
 const placesOf = (naming: Naming): readonly string[] => [
-  ...naming.folders,
+  ...naming.folders.map(({ path }) => path),
   ...naming.paths,
   ...linesOf(naming),
 ];
@@ -112,9 +112,8 @@ function boundariesOf({ within, notWithin, commands, domains, notDomains }: Sand
 
 /** A boundary holds (`yes`) while the call stays within it. */
 function sandboxExplainer(options: EngineOptions) {
-  const { files, toolArguments = {}, commandProfiles = {}, windows = false } = options;
-  const compile = sandboxCompiler({ files: files ?? null, toolArguments, commandProfiles, windows });
-  const declarations = compileDeclarations(toolArguments);
+  const compile = sandboxCompiler(options);
+  const declarations = compileDeclarations(options.toolArguments);
   const compiled = new WeakMap<SandboxRule, readonly (Boundary & { leaves: ReturnType<typeof compile> })[]>();
   const partsOf = (rule: SandboxRule) => {
     const parts =

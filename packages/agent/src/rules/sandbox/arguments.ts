@@ -1,8 +1,9 @@
 // The paths, URLs and commands among the arguments of a call, whatever their names and however deep they lie.
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
-import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
+import { type Declared, kindOfName, placeBelow } from './names.ts';
 import { decodingsOf, looksLikePath } from './path.ts';
+import { type ArgumentKind, restNames } from './profiles/arguments.ts';
 import { looksLikeUrl } from './url.ts';
 
 /** Texts of one call that are judged. */
@@ -29,8 +30,6 @@ interface Name {
   readonly kind: ArgumentKind | null;
 }
 
-/** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
-const restNames = new Set(['args', 'argv', 'arguments']);
 const areWords = (items: readonly unknown[]): boolean =>
   items.every((item) => /^(?:string|number|boolean)$/.test(typeof item));
 
@@ -42,10 +41,8 @@ export class Naming {
   /** Other texts that may hold URLs among their words. */
   readonly texts: string[] = [];
   readonly commands: NamedCommand[] = [];
-  /** Folders that the call's commands run in, as the arguments say. */
-  readonly folders: string[] = [];
-  /** The arguments were declared to say so: no other folder needs to be thought of. */
-  foldersDeclared = false;
+  /** Folders that the call's commands run in, as its arguments say, or as these are declared to say. */
+  readonly folders: { readonly path: string; readonly isDeclared: boolean }[] = [];
   /** A command argument that is neither text nor a list. */
   oddCommand = false;
   /** More texts or a deeper nesting than is judged. */
@@ -113,14 +110,10 @@ export class Naming {
     spend(this.#budget, text.length >> 3);
     const line = text.trim();
     if (kind === null && (text.length > maxLook || /[\n\r]/.test(line))) return;
-    if (kind === 'command') {
-      this.commands.push({ line: text, words: [] });
-      return;
-    }
-    this.foldersDeclared ||= declared === 'cwd';
-    if (kind === 'cwd') this.folders.push(text);
+    if (kind === 'command') this.commands.push({ line: text, words: [] });
+    else if (kind === 'cwd') this.folders.push({ path: text, isDeclared: declared !== null });
     else if (kind === 'path' || decodingsOf(line).some(looksLikePath)) this.paths.push(text);
-    if (kind === 'url' || looksLikeUrl(line)) this.urls.push(text);
+    if (kind === 'url' || (kind !== 'command' && looksLikeUrl(line))) this.urls.push(text);
     // Clients of this language have always judged the URLs among the words of a text.
     else if (kind === null) this.texts.push(text);
   }

@@ -1,19 +1,7 @@
 // The test whether a path, a name or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
-import { climbs, type FileName, type Files, isRooted, lexicalPath, liesWithin, readingsOf } from './path.ts';
-
-/** Links and folders that are looked up to follow one glob. */
-export const maxMatches = 1_000;
-/** Names that are read to find them. */
-export const maxListed = 10_000;
-/** Names of one call that are looked up among the files. */
-export const maxLookups = 10_000;
-
-interface Counts {
-  listed: number;
-  lookups: number;
-}
+import { climbs, type Files, isRooted, lexicalPath, liesWithin, readingsOf } from './path.ts';
 
 const isWild = (part: string): boolean => /[*?]/.test(part);
 
@@ -21,10 +9,11 @@ const isWild = (part: string): boolean => /[*?]/.test(part);
 export class Boundaries {
   readonly #within: readonly string[];
   readonly #notWithin: readonly string[];
-  readonly #files: Files | null;
-  #lookups = 0;
+  readonly #files: Files | undefined;
+  /** Lookups that are left: names, names that globs list, and links and folders among these. */
+  readonly #left = { names: 10_000, listed: 10_000, matches: 1_000 };
 
-  constructor(within: readonly string[], notWithin: readonly string[], files: Files | null) {
+  constructor(within: readonly string[], notWithin: readonly string[], files?: Files) {
     this.#files = files;
     const bases = files?.roots ?? [files?.cwd ?? '/'];
     const fromEach = (paths: readonly string[]): readonly string[] =>
@@ -38,17 +27,16 @@ export class Boundaries {
   }
 
   /**
-   * True if a path leaves in one of its readings.
-   * @param cwd canonical
+   * True if a path leaves in one of its readings, from one of the folders.
+   * @param cwds canonical
    * @param isName the text is a path only if it says where it starts, climbs, leads through a link, or names a file
    */
-  leaves(text: string, cwd: string, isName = false): boolean {
-    return [...readingsOf(text)].some((path) => path.includes('\0') || this.#pathLeaves(path, cwd, isName));
+  leaves(text: string, cwds: readonly string[], isName = false): boolean {
+    return cwds.some((cwd) => [...readingsOf(text)].some((path) => this.#pathLeaves(path, cwd, isName)));
   }
 
-  /** True if a path is in none of the folders, or in an excluded one. */
   #pathLeaves(path: string, cwd: string, isName: boolean): boolean {
-    if (this.#files && isName && ++this.#lookups > maxLookups) return true;
+    if (path.includes('\0') || (this.#files && isName && --this.#left.names < 0)) return true;
     const canonical = this.canonical(path, cwd);
     const byText = lexicalPath(path, cwd);
     // Many programs resolve `..` by text before they follow links.
@@ -84,38 +72,33 @@ export class Boundaries {
     const wild = parts.slice(first).filter((part) => part !== '' && part !== '.');
     return (
       parts.some((part) => part[0] === '.' && part !== '.') ||
-      this.#pathLeaves(start, cwd, true) ||
-      this.#matchesLeave(this.canonical(start, cwd), wild, { listed: 0, lookups: 0 })
+      this.leaves(start, [cwd], true) ||
+      this.#matchesLeave(this.canonical(start, cwd), wild)
     );
   }
 
   /** Follows the parts of a glob from a folder. More names than can be looked at leave. */
-  #matchesLeave(folder: string, parts: readonly string[], counts: Counts): boolean {
-    const [part, ...rest] = parts;
+  #matchesLeave(folder: string, [part, ...rest]: readonly string[]): boolean {
     if (part === undefined) return this.#isOut(folder);
-    const matches = compileGlob(part);
-    const names = this.#namesIn(folder, part, counts);
-    if (names === null) return true;
-    return names.some(({ name, isLink }) => {
-      if (!matches(name)) return false;
-      if ((isLink || rest.length > 0) && ++counts.lookups > maxMatches) return true;
-      const path = lexicalPath(`${folder}/${name}`);
-      const canonical = isLink ? this.canonical(path, folder) : path;
-      return this.#isExcluded(canonical) || this.#matchesLeave(canonical, rest, counts);
-    });
-  }
-
-  /** Names in a folder that a part of a glob may match; null when there are too many. */
-  #namesIn(folder: string, part: string, counts: Counts): readonly FileName[] | null {
+    const isThere = (name: string): boolean => this.#files?.exists(`${folder}/${name}`) === true;
+    const listed = isWild(part)
+      ? this.#files?.list(folder, this.#left.listed)
+      : [{ name: part, isLink: true }].filter(({ name }) => isThere(name));
+    if (listed === null) return true;
+    this.#left.listed -= listed?.length ?? 0;
     const below = folder === '/' ? '/' : `${this.#name(folder)}/`;
     const excluded = this.#notWithin
       .filter((path) => path.startsWith(below))
       .map((path) => ({ name: path.slice(below.length).replace(/\/.*/s, ''), isLink: false }));
-    if (!isWild(part))
-      return this.#files?.exists(`${folder}/${part}`) ? [{ name: part, isLink: true }] : excluded;
-    const names = this.#files ? this.#files.list(folder, maxListed - counts.listed) : [];
-    counts.listed += names?.length ?? 0;
     // A wildcard at the start does not match a dot there.
-    return names && [...excluded, ...names.filter(({ name }) => name[0] !== '.')];
+    const names = [...excluded, ...(listed ?? []).filter(({ name }) => name[0] !== '.')];
+    const matches = compileGlob(part);
+    return names.some(({ name, isLink }) => {
+      if (!matches(name)) return false;
+      if ((isLink || rest.length > 0) && --this.#left.matches < 0) return true;
+      const path = lexicalPath(`${folder}/${name}`);
+      const canonical = isLink ? this.canonical(path, folder) : path;
+      return this.#isExcluded(canonical) || this.#matchesLeave(canonical, rest);
+    });
   }
 }

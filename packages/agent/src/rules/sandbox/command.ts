@@ -1,35 +1,27 @@
 // Judges a command: its words by the profile of its program, as paths, and as hosts.
+import type { EngineOptions } from '../evaluate/options.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
 import { addressOfUrl, carriers, curlPattern, hiding, plain } from './profiles/commands.ts';
 import { nameOf, profileOf, profiles } from './profiles/index.ts';
 import { inlineCode } from './profiles/interpreters.ts';
-import {
-  type CommandProfile,
-  type CommandProfiles,
-  forms,
-  type WordKind,
-  withoutProfile,
-} from './profiles/profile.ts';
+import { type CommandProfile, forms, withoutProfile } from './profiles/profile.ts';
 import { type ReadWord, readWords } from './reader.ts';
 import { readCommand, type ShellWord } from './shell.ts';
+import type { HostTest } from './url.ts';
 
 /** The part of a sandbox that the commands of one call are judged by. */
 export interface CommandRules {
+  readonly options: EngineOptions;
   readonly budget: Budget;
   /** First words that are allowed; null: all. */
   readonly commands: ReadonlySet<string> | null;
   /** Null: paths are not judged. */
   readonly boundaries: Boundaries | null;
-  /** True if a host that a text of a kind names is refused; null: hosts are not judged. */
-  readonly refusesHosts: ((text: string, kind: WordKind, budget: Budget) => boolean) | null;
+  readonly refusesHosts: HostTest;
   /** Folders that relative words start from: the command must stay within from each. */
   readonly cwds: readonly string[];
-  /** Quotes mean nothing that can be relied on. */
-  readonly windows: boolean;
-  /** Profiles beside the built-in ones, or instead of them. */
-  readonly commandProfiles?: CommandProfiles;
 }
 
 /** Programs that run the next one among their words: `sudo nice make`. */
@@ -41,7 +33,7 @@ const harmless: ReadonlySet<string> = new Set(['', '/dev/null', '/dev/stdin', '/
 
 export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand): boolean {
   spend(rules.budget, 8 + line.length + words.length);
-  const read = rules.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
+  const read = rules.options.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
   if (read === null || words.some((word) => word.includes('\0'))) return true;
   const all = [...read, ...words.map((text) => ({ text, isGlob: false }))];
   const isListed = all[0]?.isGlob === false && rules.commands?.has(all[0].text) === true;
@@ -54,7 +46,7 @@ function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: num
   if (first === undefined) return false;
   // A value of a variable, or a line for another shell.
   if (depth > maxDepth || first.includes('=') || (depth > 0 && /\s/.test(first))) return true;
-  const profile = profileOf(nameOf(first), rules.commandProfiles);
+  const profile = profileOf(nameOf(first), rules.options.commandProfiles);
   const roles = readWords(profile ?? withoutProfile, texts, depth === 0 && first === nameOf(first));
   const isListed = depth === 0 && rules.commands !== null;
   return (
@@ -71,18 +63,18 @@ function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: num
  */
 function hidesCommand(words: readonly string[], end: number, profile?: CommandProfile): boolean {
   const names = words.map(nameOf);
-  const own = words.slice(0, end);
   const program = names[0] ?? '';
+  const patterns = hiding.filter(([programs]) => programs.test(program)).map(([, pattern]) => pattern);
   const carrier = names.findIndex((name, i) => (i > 0 || !profile) && carriers.test(name));
-  const patterns = hiding.flatMap(([programs, pattern]) => (programs.test(program) ? [pattern] : []));
   // The built-in profile of an interpreter names no option with code.
   const inline = profile && profile === profiles[program] ? undefined : inlineCode.get(program);
   const isCurl = names.some((name) => /^curl$/i.test(name));
-  return (
-    words.some((word, i) => patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`))) ||
-    own.some((word, i) => i > 0 && inline?.test(word)) ||
-    own.some((word, i) => carrier >= 0 && i > carrier && !plain.test(word)) ||
-    own.some((word) => isCurl && curlPattern.test(word))
+  return words.some(
+    (word, i) =>
+      patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`)) ||
+      (i > 0 && i < end && inline?.test(word)) ||
+      (carrier >= 0 && i > carrier && i < end && !plain.test(word)) ||
+      (isCurl && i < end && curlPattern.test(word)),
   );
 }
 
@@ -91,18 +83,17 @@ function wordLeaves(rules: CommandRules, { text, isGlob }: ShellWord, { kind, va
   spend(budget, 1 + (text.length >> 2));
   if (kind === 'text' && !isGlob) return false;
   if (!forms[kind].test(value)) return true;
-  const isRefused = (name: string, as: WordKind): boolean => refusesHosts?.(name, as, budget) === true;
-  if (kind !== 'text' && (isRefused(value, kind) || (value !== text && isRefused(text, 'word')))) return true;
+  const isInWord = value !== text && refusesHosts(text, 'word', budget);
+  if (kind !== 'text' && (isInWord || refusesHosts(value, kind, budget))) return true;
   if (boundaries === null) return false;
   const parts = partsOf(text);
   if (parts === null) return true;
   spend(budget, 4 * parts.length);
   const isPath = kind === 'path' || (kind === 'words' && !value.startsWith('-'));
-  return cwds.some(
-    (cwd) =>
-      (isGlob && boundaries.globLeaves(text, cwd)) ||
-      (isPath && !harmless.has(value) && boundaries.leaves(value, cwd)) ||
-      parts.some((part) => !harmless.has(part) && boundaries.leaves(part, cwd, true)),
+  return (
+    (isGlob && cwds.some((cwd) => boundaries.globLeaves(text, cwd))) ||
+    (isPath && !harmless.has(value) && boundaries.leaves(value, cwds)) ||
+    parts.some((part) => !harmless.has(part) && boundaries.leaves(part, cwds, true))
   );
 }
 

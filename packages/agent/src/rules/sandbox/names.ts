@@ -5,8 +5,6 @@ import { foldCase } from '../fold.ts';
 import { remembered } from '../remembered.ts';
 import { type ArgumentKind, lastWords, wholes } from './profiles/arguments.ts';
 
-export { type ArgumentKind, argumentKinds } from './profiles/arguments.ts';
-
 /** Kinds of arguments by tool (a name or a glob) and argument; `a.b` is the argument `b` in the mapping `a`. */
 export type ToolArguments = {
   readonly [tool: string]: { readonly [argument: string]: ArgumentKind };
@@ -21,10 +19,11 @@ export const placeBelow = (place: string, name: string): string => `${place}.${n
 /** The kind that a name implies; null when its text must be looked at. Case, `_` and `-` do not count. */
 export const kindOfName = remembered(2_000, (name: string): ArgumentKind | null => {
   if (name.length > 100) return null;
-  const [last = '', ...others] = name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/).reverse();
-  const whole = wholes.find(([, names]) => names.test(foldCase(name.replace(/[_\-. ]/g, ''))));
-  const end = others.length > 0 ? lastWords.find(([, names]) => names.test(foldCase(last))) : undefined;
-  return (whole ?? end)?.[0] ?? null;
+  const whole = foldCase(name.replace(/[_\-. ]/g, ''));
+  const last = foldCase(name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/).at(-1) ?? '');
+  const row =
+    wholes.find(([, names]) => names.test(whole)) ?? lastWords.find(([, names]) => names.test(last));
+  return row?.[0] ?? null;
 });
 
 /** The declarations for each tool. An exact name wins over globs, later ones over earlier ones. */

@@ -3,30 +3,19 @@
 import type { SandboxRule } from '../bundle/rule.ts';
 import type { View } from '../evaluate/call.ts';
 import type { Predicate } from '../evaluate/condition.ts';
-import { compileHostGlobs } from '../evaluate/glob.ts';
 import { fault, no, yes } from '../evaluate/operator.ts';
+import type { EngineOptions } from '../evaluate/options.ts';
 import { spend } from '../regex/regex.ts';
 import { Naming } from './arguments.ts';
 import { Boundaries } from './boundaries.ts';
-import { type CommandRules, commandLeaves } from './command.ts';
-import { compileDeclarations, type ToolArguments } from './names.ts';
-import { type Files, isFileUrl } from './path.ts';
-import type { CommandProfiles } from './profiles/profile.ts';
-import { hostsOf } from './url.ts';
-
-export interface SandboxOptions {
-  /** The agent's files; null: paths are judged by text alone. */
-  readonly files: Files | null;
-  readonly toolArguments: ToolArguments;
-  /** Profiles of programs beside the built-in ones, or instead of them. */
-  readonly commandProfiles?: CommandProfiles;
-  /** Commands are run by a shell whose quotes are not those of POSIX. */
-  readonly windows: boolean;
-}
+import { commandLeaves } from './command.ts';
+import { compileDeclarations } from './names.ts';
+import { isFileUrl } from './path.ts';
+import { hostTest } from './url.ts';
 
 /** Compiles sandboxes that share one reading of each call. A predicate's yes means the call leaves. */
-export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) => Predicate {
-  const { files, windows, commandProfiles = {} } = options;
+export function sandboxCompiler(options: EngineOptions): (rule: SandboxRule) => Predicate {
+  const { files } = options;
   const declarations = compileDeclarations(options.toolArguments);
   const namings = new WeakMap<View, Naming>();
   const namingOf = (view: View): Naming => {
@@ -36,7 +25,7 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
   };
   return (rule) => {
     const commands = rule.commands && new Set(rule.commands);
-    const refusesHosts = compileHosts(rule);
+    const refusesHosts = hostTest(rule.domains, rule.notDomains);
     const isForEveryTool = rule.tools.every((tool) => tool === '*');
     return (view) => {
       const { budget, call } = view;
@@ -47,41 +36,28 @@ export function sandboxCompiler(options: SandboxOptions): (rule: SandboxRule) =>
       const boundaries = rule.within && new Boundaries(rule.within, rule.notWithin, files);
       const canonical = (folder: string, cwd: string) => boundaries?.canonical(folder, cwd) ?? folder;
       const start = canonical(call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/', '/');
-      const ownFolders = folders.map((folder) => canonical(folder, start));
+      const ownFolders = folders.map(({ path }) => canonical(path, start));
       // An argument that nobody declared may name the folder of a command, or mean nothing to the tool.
-      const cwds = naming.foldersDeclared ? ownFolders : [start, ...ownFolders];
-      const rules = { budget, commands, boundaries, refusesHosts, cwds, windows, commandProfiles };
+      const cwds = folders.some(({ isDeclared }) => isDeclared) ? ownFolders : [start, ...ownFolders];
+      const rules = { budget, commands, boundaries, refusesHosts, cwds, options };
       const places = paths.length + folders.length;
       // Commands work in the call's folder; a call that names no path may do so, too.
       const isInFolder = naming.commands.length > 0 || (files?.judgesFolder === true && places === 0);
-      const leaves = (path: string, cwd: string): boolean => {
-        spend(budget, 8 + (path.length >> 2));
-        return boundaries?.leaves(path, cwd) === true;
+      const leaves = (path: string, from: readonly string[]): boolean => {
+        spend(budget, from.length * (8 + (path.length >> 2)));
+        return boundaries?.leaves(path, from) === true;
       };
       // No host is missing in a `file:` URL that is judged as a path.
       const kindOf = (url: string) => (boundaries !== null && isFileUrl(url.trim()) ? 'word' : 'host');
       const isOutside =
-        (isInFolder && !!call.cwd && leaves(call.cwd, start)) ||
-        folders.some((folder) => leaves(folder, start)) ||
-        paths.some((path) => cwds.some((cwd) => leaves(path, cwd))) ||
+        (isInFolder && !!call.cwd && leaves(call.cwd, [start])) ||
+        folders.some(({ path }) => leaves(path, [start])) ||
+        paths.some((path) => leaves(path, cwds)) ||
         naming.commands.some((command) => commandLeaves(rules, command)) ||
         (commands !== null && !isForEveryTool && naming.commands.length + places + urls.length === 0) ||
-        urls.some((url) => refusesHosts?.(url, kindOf(url), budget)) ||
-        texts.some((text) => refusesHosts?.(text, 'word', budget));
+        urls.some((url) => refusesHosts(url, kindOf(url), budget)) ||
+        texts.some((text) => refusesHosts(text, 'word', budget));
       return isOutside ? yes : no;
     };
   };
-}
-
-/** A test whether a host that a text names is refused; null if the sandbox has no list of hosts. */
-function compileHosts({ domains, notDomains }: SandboxRule): CommandRules['refusesHosts'] {
-  if (!domains && notDomains.length === 0) return null;
-  const [isInside, isOutside] = [compileHostGlobs(domains ?? ['*']), compileHostGlobs(notDomains)];
-  const globs = notDomains.length + (domains?.length ?? 1);
-  return (text, kind, budget) =>
-    hostsOf(text, kind, budget).some((host) => {
-      spend(budget, globs * (1 + (host.length >> 2)));
-      // The empty host stands for a text that is no canonical URL.
-      return host === '' || isOutside(host) || !isInside(host);
-    });
 }

@@ -1,4 +1,5 @@
 // Hosts that a text names. A URL counts only in its canonical form: of every other form programs read different hosts.
+import { compileHostGlobs } from '../evaluate/glob.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import type { WordKind } from './profiles/profile.ts';
 
@@ -18,8 +19,12 @@ const urlsIn = new RegExp(
   raw`${scheme}[\\/]*[^\s/?#]*(?:[/?#][^\s"'<>\x60,;|(){}]*)?(?<![)\]}>.,;'"!?])`,
   'gi',
 );
-/** `host:path`, with or without a user. */
-const remote = /^(?:[^\s@/:]+@)?([^\s@/:]+):/;
+/** `host:path` by the kind of its text. A `ref` has a dot or an `@` before its colon, and no branch behind it. */
+const remotes: { readonly [kind in WordKind]?: RegExp } = {
+  host: /^[\w.+-]+@([^\s@/:]+):[^\s"'<>`,;|(){}@]*$/,
+  remote: /^(?:[^\s@/:]+@)?([^\s@/:]+):/,
+  ref: /^(?=[^:]*[.@])(?:[^\s@/:]+@)?([^\s@/:]+):(?!refs\/)/,
+};
 
 /** Of an address with quotes, commas or brackets programs read different parts. */
 const canonicalForm = /^[a-z][a-z0-9+-]*:\/\/[^\s\\/?#"'<>`,;|(){}]+(?:[/?#][^\s\\]*)?$/;
@@ -46,21 +51,30 @@ function hostOfName(text: string): string {
   return hostOf(`https://${text}`) || hostOf(`http://${text}`);
 }
 
-/** True if a text of a kind has a host before its first colon. */
-function isRemote(text: string, kind: WordKind): boolean {
-  if (kind === 'host') return /^[\w.+-]+@[^\s@/:]+:[^\s@]*$/.test(text);
-  // A `ref` has a host where a dot or an `@` stands before its colon, and no branch behind it.
-  return kind === 'remote' || (kind === 'ref' && /^(?=[^:]*[.@])[^:]*:(?!refs\/)/.test(text));
-}
-
 /** The hosts that a text of a kind names, with those of the URLs in it; "" for one that is not canonical. */
-export function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[] {
+function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[] {
   const searches = text.split(':').length - (kind === 'host' ? 0 : 1);
   spend(budget, text.length + workOfHost * searches);
   // A scheme alone names no host.
   const urls = [...text.matchAll(urlsIn)].flatMap(([url]) => (/^[^:]*:$/.test(url) ? [] : [url]));
   if (urlAtStart.test(text.trim())) return [...urls, text].map(hostOf);
-  const host = isRemote(text, kind) ? remote.exec(text)?.[1] : undefined;
+  const host = remotes[kind]?.exec(text)?.[1];
   if (host !== undefined) return [...urls, `https://${host}`].map(hostOf);
   return [...urls.map(hostOf), ...(kind === 'host' ? [hostOfName(text)] : [])];
+}
+
+/** True if a host that a text of a kind names is refused. */
+export type HostTest = (text: string, kind: WordKind, budget: Budget) => boolean;
+
+/** Refuses hosts that match no glob of `domains` (null: all match), or one of `notDomains`. */
+export function hostTest(domains: readonly string[] | null, notDomains: readonly string[]): HostTest {
+  if (!domains && notDomains.length === 0) return () => false;
+  const [isInside, isOutside] = [compileHostGlobs(domains ?? ['*']), compileHostGlobs(notDomains)];
+  const globs = notDomains.length + (domains?.length ?? 1);
+  return (text, kind, budget) =>
+    hostsOf(text, kind, budget).some((host) => {
+      spend(budget, globs * (1 + (host.length >> 2)));
+      // The empty host stands for a text that is no canonical URL.
+      return host === '' || isOutside(host) || !isInside(host);
+    });
 }

@@ -43,6 +43,7 @@ describe('a URL does not leave by', () => {
     ['an unusual name', { webhook_uri: 'https:/evil.com' }],
     ['a name that says nothing', { x: 'https:\\evil.com' }],
     ['a remote of git', { repo: 'git@evil.com:x/y' }],
+    ['a name in a list behind a remote', { url: 'git@allowed.com:x,evil.com/y' }],
     ['a remote that git keeps', { command: 'git config remote.origin.url git@evil.com:x' }],
     ['a remote for one command of git', { command: 'git -c remote.origin.url=evil.com:x fetch' }],
     [

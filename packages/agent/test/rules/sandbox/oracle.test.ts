@@ -45,8 +45,9 @@ const viewOf = (args: Readonly<Record<string, unknown>>): View => ({
 it(`is never more lenient, over ${calls} calls`, { timeout: 1_800_000 }, () => {
   console.log(`SANDBOX_SEED=${seed} SANDBOX_CALLS=${calls}`);
   const judges = [agentFiles(work), null].flatMap((files) => {
-    const options = { files, toolArguments: {}, windows: false };
-    const [compile, compileOracle] = [sandboxCompiler(options), oracleCompiler(options)];
+    const options = { toolArguments: {}, windows: false };
+    const compile = sandboxCompiler(files ? { ...options, files } : options);
+    const compileOracle = oracleCompiler({ ...options, files });
     return boxes.map((box) => ({
       name: `${JSON.stringify(box)} by ${files ? 'files' : 'text'}`,
       judge: compile(ruleOf(box)),

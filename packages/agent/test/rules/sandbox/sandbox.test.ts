@@ -161,6 +161,11 @@ describe('sandboxes', () => {
     expect(judged({ input: 'cat ../x', folder: '/w/a' })).toBe(false);
     expect(judged({ input: 'cat ../../x', folder: '/w/a' })).toBe(true);
     expect(judged({ input: 'cat ../x', folder: '/etc' })).toBe(true);
+    // A name below the argument is no folder.
+    expect(judged({ input: 'cat ../x', folder: { 'a/b': [] } })).toBe(true);
+    expect(judged({ where: '/etc/passwd', folder: { 'a/b': [] } })).toBe(true);
+    const odd = { toolArguments: { t: { 'a:b': 'cwd' } } } as const;
+    expect(leaves('within: [/w]', { 'a:b': 5, command: 'cat /etc/passwd' }, odd)).toBe(true);
   });
 
   it('judges what no name tells by its look: one line of 4,096 characters that is a path, a URL or a remote', () => {

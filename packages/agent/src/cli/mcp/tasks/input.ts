@@ -1,5 +1,5 @@
 // Questions of a task's tool to its client's user: `tasks/get` shows them, and `tasks/update` brings the answers.
-import { type Fields, fieldsOf, without } from '../../../fields.ts';
+import { type Fields, fieldsOf, isObject, without } from '../../../fields.ts';
 import type { Request } from '../message.ts';
 
 /** Questions of one round of a call. */
@@ -42,9 +42,7 @@ export const isAnswered = (input: TaskInput): boolean => Object.keys(pendingRequ
 export function withAnswers(input: TaskInput, responses: Fields): TaskInput | null {
   const pending = pendingRequests(input);
   const fresh = Object.entries(responses).filter(([key]) => Object.hasOwn(pending, key));
-  const areObjects = fresh.every(
-    ([, answer]) => typeof answer === 'object' && answer !== null && !Array.isArray(answer),
-  );
+  const areObjects = fresh.every(([, answer]) => isObject(answer));
   return areObjects ? { ...input, answers: { ...input.answers, ...Object.fromEntries(fresh) } } : null;
 }
 

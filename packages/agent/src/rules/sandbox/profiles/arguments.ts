@@ -26,3 +26,5 @@ export const lastWords: Named = [
   ['url', /^(?:(?:ur[li]|domain)s?|href|endpoint|host(?:name)?)$/],
   ['command', /^(?:commands?|cmd|script)$/],
 ];
+/** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
+export const restNames: ReadonlySet<string> = new Set(['args', 'argv', 'arguments']);

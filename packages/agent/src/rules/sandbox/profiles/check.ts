@@ -1,11 +1,10 @@
 // Checks profiles that a tenant or the author of an agent wrote.
+import { isMapping } from '../../bundle/reader.ts';
 import { wordKinds } from './profile.ts';
 
 /** Profiles in one setting, and subcommands within each other. */
 const maxProfiles = 1_000;
 const maxDepth = 4;
-const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= 10_000;
 const isKind = (value: unknown): boolean => wordKinds.some((kind) => kind === value);
 const areTexts = (value: unknown): boolean => isMapping(value) && Object.values(value).every(isText);
