@@ -227,7 +227,7 @@ it('are registered in pages, with the bundle that the rules give each', async ()
   const rule = { priority: 1, pattern: 'a[0-4]', bundle_name: 'base', env: 'production' };
   await t.call('createRule', { body: rule }, user);
   for (const n of [7, 2, 9, 4, 0]) {
-    await t.hub.store.agents.seen(
+    await t.hub.store.agents.noteSeen(
       user.tenantId,
       `a${n}`,
       'production',

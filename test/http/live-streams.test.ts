@@ -404,7 +404,7 @@ describe('an agent id outside of the identifier rule', () => {
 
   it('is good where it is registered', async () => {
     const agentId = 'ann@example.com';
-    await t.hub.store.agents.seen(
+    await t.hub.store.agents.noteSeen(
       user.tenantId,
       agentId,
       'production',

@@ -221,7 +221,7 @@ class PasswordLogins implements Logins {
       subject: { id: user.id, name: user.email },
       summary: `${user.email} signed in.`,
       details: { network, method },
-    }).logins.put({
+    }).logins.create({
       tokenHash,
       userId: user.id,
       tenantId: user.tenantId,
