@@ -118,7 +118,10 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const { ports } = context;
       const key = readKey(context.key);
       const { tenantId, env, agentId } = key;
-      const registered = ports.registrar.seen({ tenantId, env, keyId: stream.keyId, on: stream.on }, agentId);
+      const registered = ports.registrar.noteSeen(
+        { tenantId, env, keyId: stream.keyId, on: stream.on },
+        agentId,
+      );
       if (stream.requested !== null) {
         await registered;
         return connected(state, stream, byName(stream.requested), context);

@@ -27,7 +27,7 @@ export interface ActorPorts {
    * Notes that an agent was seen, and registers it within its caps; null, or a retired one, when it is not registered.
    */
   readonly registrar: {
-    seen(
+    noteSeen(
       source: {
         readonly tenantId: string;
         readonly env: Env;

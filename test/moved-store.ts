@@ -128,12 +128,12 @@ async function fillActivity(
   const decided = anApproval({ tenantId, createdAt: now, toolArgs: null, argsBytes: 70_000 });
   const json = JSON.stringify({ text: 'x'.repeat(69_980) });
   const args = { id: decided.id, tenantId, env: 'production' as const, keyId: 'key-1', json };
-  await store.approvals.keepArgs({ ...args, bytes: json.length, createdAt: now }, 2 ** 30);
+  await store.approvals.createArgs({ ...args, bytes: json.length, createdAt: now }, 2 ** 30);
   await store.approvals.request(decided);
   const decision = { id: randomUUID(), approved: true, decidedBy: 'ada@example.org', reason: 'fine' };
   await store.approvals.decide(tenantId, decided.id, { ...decision, decidedVia: 'console' }, now);
   await store.approvals.announced(tenantId, 'approved', [decided.id]);
-  await store.agents.seen(tenantId, 'agent-1', 'production', now, randomUUID(), { api: 'console' });
+  await store.agents.noteSeen(tenantId, 'agent-1', 'production', now, randomUUID(), { api: 'console' });
   await store.agents.update(tenantId, 'agent-1', { tags: { team: 'mail' }, bundleName: 'base' });
   await store.agents.report(tenantId, 'production', {
     agentId: 'agent-1',
@@ -204,7 +204,7 @@ async function fillTenant(store: SqliteStore, now: number, events: number): Prom
   await store.tenants.create(tenant, user, signingKey);
   await store.tenants.createUser(aUser({ tenantId, roles: [{ role: 'viewer', env: 'staging' }] }));
   const login = aLogin({ tenantId, userId: user.id, createdAt: now, expiresAt: now + dayMs });
-  await store.logins.put(login);
+  await store.logins.create(login);
   await store.logins.signedInFrom(user.id, '192.0.2.0/24', now);
   const account = { issuer: 'https://idp.example.com', subject: user.id, userId: user.id, tenantId };
   await store.identities.link({ ...account, linkedAt: now });

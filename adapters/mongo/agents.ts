@@ -42,7 +42,7 @@ const oldest = (agents: Collection<AgentRow>, filter: Filter<AgentRow>, limit: n
     .toArray();
 
 /** The reports of an agent would otherwise stay for ever. */
-async function dropReports(
+async function removeReports(
   reports: Collection<ReportRow>,
   rows: readonly Pick<AgentRow, 'tenantId' | 'agentId'>[],
   before: number,
@@ -88,7 +88,7 @@ async function vocabulariesOf(agents: Collection<AgentRow>, tenantId: string, ag
   return rows.map(({ agentId, lastApi = null, loadsAny = false }) => ({ agentId, lastApi, loadsAny }));
 }
 
-function findAgents(
+function searchAgents(
   agents: Collection<AgentRow>,
   tenantId: string,
   { order, descending, search, limit, after }: AgentQuery,
@@ -185,11 +185,11 @@ async function retireAgents(
   // Asked again at the write: one that was seen or assigned in between stays.
   const ofRows = { ...idle, _id: { $in: rows.map((row) => row._id) } };
   const { matchedCount } = await agents.updateMany(ofRows, { $set: { retiredAt: now } });
-  await dropReports(reports, rows, before);
+  await removeReports(reports, rows, before);
   return matchedCount;
 }
 
-async function forgetAgents(
+async function removeAgents(
   agents: Collection<AgentRow>,
   reports: Collection<ReportRow>,
   before: number,
@@ -199,7 +199,7 @@ async function forgetAgents(
   const rows = await oldest(agents, old, limit);
   // Asked again at the removal: one that was seen in between stays.
   const { deletedCount } = await agents.deleteMany({ ...old, _id: { $in: rows.map((row) => row._id) } });
-  await dropReports(reports, rows, before);
+  await removeReports(reports, rows, before);
   return deletedCount;
 }
 
@@ -224,9 +224,9 @@ export function mongoAgents(
   const reported = lastReports(agents, reports);
 
   return {
-    async seen(tenantId, agentId, env, now, newId, on) {
+    async noteSeen(tenantId, agentId, env, now, newId, on) {
       const { row, isNew } = await noteSeen({ tenantId, agentId, env, now, newId, on: on ?? null });
-      return { registration: row && record(row), made: isNew };
+      return { registration: row && record(row), isNew };
     },
     async get(tenantId, agentId) {
       const row = await agents.findOne(one(tenantId, agentId));
@@ -240,7 +240,7 @@ export function mongoAgents(
       ),
     listLastOn: (tenantId, query) => agentsLastOn(agents, tenantId, query),
     listVocabularies: (tenantId, agentIds) => vocabulariesOf(agents, tenantId, agentIds),
-    search: (tenantId, query) => findAgents(agents, tenantId, query),
+    search: (tenantId, query) => searchAgents(agents, tenantId, query),
     update: (tenantId, agentId, patch) => updateAgent(agents, tenantId, agentId, patch),
     assign: (tenantId, agentIds, bundleName, fence) =>
       assignAgents(agents, tenantId, agentIds, bundleName, fence),
@@ -250,7 +250,7 @@ export function mongoAgents(
         .toArray();
       return rows.flatMap(({ manifest }) => (typeof manifest === 'string' ? [readManifest(manifest)] : []));
     },
-    async putManifest(tenantId, manifest, now) {
+    async updateManifest(tenantId, manifest, now) {
       const live = { ...one(tenantId, manifest.agentId), retiredAt: null };
       await agents.updateOne(live, { $set: { manifest: manifestText({ ...manifest, updatedAt: now }) } });
     },
@@ -265,7 +265,7 @@ export function mongoAgents(
         ...(lastEnv === null ? {} : { lastEnv: typeof lastEnv === 'string' ? lastEnv : { $in: lastEnv } }),
       }),
     retire: (before, now, limit) => retireAgents(agents, reports, before, now, limit),
-    removeBefore: (before, limit) => forgetAgents(agents, reports, before, limit),
+    removeBefore: (before, limit) => removeAgents(agents, reports, before, limit),
     addLeftOut: (tenantId, hour, count) => addLeftOut(leftOut, tenantId, hour, count),
     async countLeftOut(tenantId, hour) {
       return (await leftOut.findOne({ _id: leftOutId(tenantId, hour) }))?.count ?? 0;

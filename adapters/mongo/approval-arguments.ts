@@ -90,16 +90,16 @@ async function makeRoom(
 export const mongoApprovalArguments = (
   args: Collection<ArgsRow>,
   approvals: Collection<ApprovalRow>,
-): Pick<ApprovalStore, 'keepArgs' | 'dropArgs' | 'dropLargeArgs'> => ({
-  async keepArgs(request, quota) {
+): Pick<ApprovalStore, 'createArgs' | 'removeArgs' | 'removeLargeArgs'> => ({
+  async createArgs(request, quota) {
     if (request.bytes > largeArgs && !(await makeRoom(args, approvals, request, quota))) return 'full';
     await unlessTaken(args.insertOne(argsRecord.toDocument(request)));
     return 'kept';
   },
-  async dropArgs(tenantId, id) {
+  async removeArgs(tenantId, id) {
     await args.deleteOne({ _id: id, tenantId });
   },
-  dropLargeArgs(before, limit) {
+  removeLargeArgs(before, limit) {
     const old = { createdAt: { $lt: before }, bytes: { $gt: largeArgs } };
     return deleteSome(args, old, { sort: { createdAt: 1 }, limit });
   },

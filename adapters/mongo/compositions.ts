@@ -138,7 +138,6 @@ async function listCompositions(
     (a, b) => b.updatedAt - a.updatedAt || b.order - a.order,
   );
   return pageIn(newest, page, (entry) => ({
-    id: entry.id,
     name: entry.name,
     description: entry.description,
     defaultsMode: entry.defaultsMode,

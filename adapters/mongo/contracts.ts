@@ -12,17 +12,17 @@ import type { ContractVersion } from '../../src/contract/record.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
 import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import { searchPattern } from './form.ts';
-import { importAll } from './import.ts';
+import { importBundle } from './import.ts';
 import {
   type ContractVersionRow,
   contractIn,
   contractPath,
   decideLibrary,
-  dropRows,
   keepRows,
   type Library,
   type LibraryDocument,
   readLibrary,
+  removeRows,
   toContract,
   toContractRow,
   usersOf,
@@ -63,14 +63,14 @@ function createContract(library: Library, contract: ContractVersion): Promise<'c
       return {
         answer: 'created' as const,
         set: { [contractPath(contractId)]: { contractId, type, version, row, lineage: row } },
-        lost: () => dropRows(library, [row]),
+        lost: () => removeRows(library, [row]),
       };
     },
     [contractPath(contract.contractId)],
   );
 }
 
-function addVersion(
+function updateContract(
   library: Library,
   tenantId: string,
   contractId: string,
@@ -96,7 +96,7 @@ function addVersion(
       return {
         answer: next,
         set: { [contractPath(contractId)]: { ...entry, version, row } },
-        lost: () => dropRows(library, [row]),
+        lost: () => removeRows(library, [row]),
       };
     },
     [contractPath(contractId)],
@@ -192,7 +192,7 @@ export const mongoContracts = (library: Library): ContractStore => ({
   create: (contract) => createContract(library, contract),
 
   update: (tenantId, contractId, patch, meta, ifId) =>
-    addVersion(library, tenantId, contractId, patch, meta, ifId),
+    updateContract(library, tenantId, contractId, patch, meta, ifId),
 
   async get(tenantId, contractId) {
     const row = await latestRow(library, tenantId, contractId);
@@ -216,5 +216,5 @@ export const mongoContracts = (library: Library): ContractStore => ({
     return usersOf(await readLibrary(library, tenantId, [itemIds]), contractId).length;
   },
 
-  importBundle: (tenantId, contracts, composition) => importAll(library, tenantId, contracts, composition),
+  importBundle: (tenantId, contracts, composition) => importBundle(library, tenantId, contracts, composition),
 });

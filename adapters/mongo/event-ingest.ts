@@ -184,7 +184,7 @@ export class EventIngest {
 
 /** Notes the agents of a batch after its events: MongoDB has no commit for both. The repeat of a failure notes them. */
 export const notingAgents =
-  (ingest: EventStore['ingest'], { seen: noteSeen }: Pick<AgentStore, 'seen'>): EventStore['ingest'] =>
+  (ingest: EventStore['ingest'], { noteSeen }: Pick<AgentStore, 'noteSeen'>): EventStore['ingest'] =>
   async (batch) => {
     const result = await ingest(batch);
     const { tenantId, env, receivedAt, agents } = batch;

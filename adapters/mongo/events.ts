@@ -29,7 +29,7 @@ export interface ExportParts {
   readonly removals: ExportRemovals;
 }
 
-async function purgeEvents(
+async function removeEvents(
   events: Collection<EventRow>,
   runs: Collection<RunRow>,
   removals: ExportRemovals,
@@ -131,8 +131,8 @@ export function mongoEvents(
     countReceived: (tenantId, before) =>
       events.countDocuments({ tenantId, receivedAt: { $lt: before } }, bounded),
 
-    removeBefore: (tenantId, before, limit) => purgeEvents(events, runs, removals, tenantId, before, limit),
+    removeBefore: (tenantId, before, limit) => removeEvents(events, runs, removals, tenantId, before, limit),
     removeAll: (tenantId, limit) =>
-      purgeEvents(events, runs, removals, tenantId, Number.MAX_SAFE_INTEGER, limit),
+      removeEvents(events, runs, removals, tenantId, Number.MAX_SAFE_INTEGER, limit),
   };
 }

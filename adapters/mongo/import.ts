@@ -13,11 +13,11 @@ import {
   contractIn,
   contractPath,
   decideLibrary,
-  dropRows,
   keepRows,
   type Library,
   type LibraryDocument,
   pinItems,
+  removeRows,
   toContractRow,
   toEntry,
 } from './library.ts';
@@ -84,7 +84,7 @@ async function plan(
   return { entries, rows, created, updated: [...updated] };
 }
 
-export const importAll = (
+export const importBundle = (
   library: Library,
   tenantId: string,
   contracts: readonly ContractVersion[],
@@ -120,7 +120,7 @@ export const importAll = (
       set,
       lost: async () => {
         await library.rows.updateMany({ _id: { $in: written } }, { $set: { kept: false } });
-        await dropRows(library, written);
+        await removeRows(library, written);
       },
     };
   });

@@ -124,7 +124,7 @@ export async function keepRows(library: Library, rows: readonly string[]): Promi
   if (rows.length > 0) await library.rows.updateMany({ _id: { $in: [...rows] } }, { $set: { kept: true } });
 }
 
-export const dropRows = async (library: Library, rows: readonly string[]): Promise<void> => {
+export const removeRows = async (library: Library, rows: readonly string[]): Promise<void> => {
   if (rows.length > 0) await library.rows.deleteMany({ _id: { $in: [...rows] }, kept: false });
 };
 

@@ -20,7 +20,7 @@ export interface SignInRow {
 export function mongoLogins(logins: Collection<LoginRow>, signIns: Collection<SignInRow>): LoginStore {
   const idOf = (userId: string, network: string): string => JSON.stringify([userId, network]);
   return {
-    async put({ tokenHash, ...rest }) {
+    async create({ tokenHash, ...rest }) {
       await logins.replaceOne({ _id: tokenHash }, rest, { upsert: true });
     },
     async get(tokenHash, now) {

@@ -113,7 +113,7 @@ export function mongoTenantFiles(db: Db): TenantFileStore {
         `Another tenant has an id, an e-mail address or another name of the file's ${kind}. Remove it there first.`,
       );
     },
-    async putPart(id, tenantId, part) {
+    async createPart(id, tenantId, part) {
       const _id = `${id}/${String(part.number).padStart(9, '0')}`;
       await unlessTaken(parts.insertOne({ _id, tenantId, ...part }));
     },

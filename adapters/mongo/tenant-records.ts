@@ -47,7 +47,7 @@ async function figuresOf(db: Db, tenantId: string): Promise<TenantFigures> {
   return { agents, events: count, bytes: size?.bytes ?? 0 };
 }
 
-async function eraseTenant(
+async function removeRecords(
   db: Db,
   users: TenantCollections['users'],
   tenantId: string,
@@ -91,7 +91,7 @@ export function mongoTenantRecords(db: Db, { users, tenants }: TenantCollections
         recordIn,
       );
     },
-    removeRecords: (tenantId, limit) => eraseTenant(db, users, tenantId, limit),
+    removeRecords: (tenantId, limit) => removeRecords(db, users, tenantId, limit),
     async remove(tenantId) {
       await stored.deleteOne({ _id: tenantId });
     },

@@ -91,7 +91,10 @@ async function createTenant(
   return created ? 'created' : 'email_taken';
 }
 
-async function addUser(c: TenantCollections, added: User): Promise<'created' | 'email_taken' | 'no_tenant'> {
+async function createUser(
+  c: TenantCollections,
+  added: User,
+): Promise<'created' | 'email_taken' | 'no_tenant'> {
   const isStored = async () => (await c.tenants.findOne({ _id: added.tenantId })) !== null;
   if (!(await isStored())) {
     await finishFounding(c, added.tenantId);
@@ -123,7 +126,7 @@ export const mongoTenants = (c: TenantCollections): TenantStore => ({
     await unlessTaken(c.signing.insertOne(newSigningDocument(key)));
     return (await unlessTaken(c.tenants.insertOne(toRow(tenant)))) ? 'created' : 'exists';
   },
-  createUser: (added) => addUser(c, added),
+  createUser: (added) => createUser(c, added),
   async getUserByEmail(email) {
     return userOrNull(await c.users.findOne({ email }));
   },

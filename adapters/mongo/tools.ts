@@ -175,7 +175,7 @@ export function mongoTools({ documents, rows: collection }: ToolCollections, tur
     async removeBefore(before, limit) {
       for (;;) {
         const unseen = await rows.unruled(before, limit);
-        const removed = await forgetRows(parts, unseen, before);
+        const removed = await removeRows(parts, unseen, before);
         // Rows of entries with a ruling, and rows without an entry, are done with: others may follow them.
         if (removed > 0 || unseen.length === 0) return removed;
       }
@@ -184,7 +184,7 @@ export function mongoTools({ documents, rows: collection }: ToolCollections, tur
 }
 
 /** Removes the entries of these rows that have no ruling; returns how many. None of the rows is unruled afterwards. */
-async function forgetRows(
+async function removeRows(
   { rows, read, change }: Parts,
   unseen: readonly DefinitionRow[],
   before: number,

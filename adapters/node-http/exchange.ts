@@ -1,6 +1,7 @@
 // One request and its response on Node's own HTTP server: sends the answer, or is the sink of a live stream. Knows no
 // route.
 import type { ServerResponse } from 'node:http';
+import { isBodyless } from '../../src/http/empty-answers.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import type { Session, Sink } from '../../src/http/live/session.ts';
 import { type RawResponse, statusTexts } from '../../src/http/raw.ts';
@@ -88,7 +89,7 @@ export class Exchange implements Sink {
     }
     const bytes = bytesOf(response);
     // To HEAD as well: Node sends the length alone then.
-    if (status !== 204 && status !== 304) headers.push('Content-Length', String(bytes.length));
+    if (!isBodyless(status)) headers.push('Content-Length', String(bytes.length));
     this.#sending = true;
     unsent.take(response.caller, bytes.length);
     this.#settle = () => unsent.give(response.caller, bytes.length);
@@ -120,6 +121,6 @@ const nothing = new Uint8Array(0);
 
 /** The body's bytes; none for a status that has no body. */
 function bytesOf({ status, body }: RawResponse): Uint8Array {
-  if (body === null || status === 204 || status === 304) return nothing;
+  if (body === null || isBodyless(status)) return nothing;
   return typeof body === 'string' ? Buffer.from(body) : body;
 }

@@ -11,6 +11,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
+import { EmptyAnswers, isEmptyAnswer } from '../../src/http/empty-answers.ts';
 import { HeaderReader, type ReadHeaders, refuseHandshake } from '../../src/http/framing.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import { type RawRequest, TransportGone } from '../../src/http/raw.ts';
@@ -69,21 +70,11 @@ function copyRequest(req: IncomingMessage): CopiedRequest {
   };
 }
 
-/** Answers what is no request that the parser reads. */
-function answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
-}
-
 class NodeServer implements Server {
   readonly #options: ServerOptions;
   readonly #unfinished: Unfinished<Exchange>;
   readonly #sockets: Sockets;
+  readonly #emptyAnswers = new EmptyAnswers();
   readonly #open = new Set<Socket>();
   /** Connections that end with the answer under way: a request parsed behind the first may be a part of its body. */
   readonly #doubtful = new WeakSet<Socket>();
@@ -116,7 +107,7 @@ class NodeServer implements Server {
     this.#server.on('request', (req, res) => this.#receive(req, res));
     this.#server.on('upgrade', (request, socket, head) => void this.#upgrade({ request, socket, head }));
     this.#server.on('connect', (_request, socket) => socket.destroy());
-    this.#server.on('clientError', answerBroken);
+    this.#server.on('clientError', (error, socket) => this.#answerBroken(error, socket));
     this.#server.on('connection', (socket) => this.#accept(socket));
   }
 
@@ -130,7 +121,10 @@ class NodeServer implements Server {
       this.#server.listen({ host, port, exclusive: true, backlog }, resolve);
     });
     this.#boundPort = (this.#server.address() as AddressInfo).port;
-    this.#sweep = this.#options.clock.every(sweepMs, () => this.#unfinished.sweep(this.#connections));
+    this.#sweep = this.#options.clock.every(sweepMs, () => {
+      this.#emptyAnswers.sweep();
+      this.#unfinished.sweep(this.#connections);
+    });
   }
 
   drain(): void {
@@ -169,8 +163,24 @@ class NodeServer implements Server {
     const handle = () => this.#options.pipeline.handle(raw);
     await this.#unfinished.serve(exchange, { raw, body, handle }, (response) => {
       const close = response.close || this.#isDraining || (body !== null && !body.whole);
-      exchange.send(response, { close, unsent: this.#options.pipeline.budgets.unsent });
+      const { pipeline } = this.#options;
+      const isEmpty = isEmptyAnswer(response, { head: raw.method === 'HEAD', close });
+      if (isEmpty && !this.#emptyAnswers.admit(pipeline.networkOf(raw))) exchange.cut();
+      else exchange.send(response, { close, unsent: pipeline.budgets.unsent });
     });
+  }
+
+  /** Answers what the parser does not read as a request. Then the client behind a proxy is unknown. */
+  #answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
+    const address = remoteOf(socket);
+    const isAdmitted = this.#options.isProxy?.(address) || this.#emptyAnswers.admit(networkOf(address));
+    if (error.code === 'ECONNRESET' || !socket.writable || !isAdmitted) {
+      socket.destroy();
+      return;
+    }
+    const status =
+      error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+    socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
   }
 
   #receive(req: IncomingMessage, res: ServerResponse): void {

@@ -8,8 +8,8 @@ import { type Link, type RedisReply, script } from './link.ts';
 /** In scripts: the text under a key, empty also where there is something else than a text. */
 const reading = `
 local function text(key)
-  local found = redis.pcall('GET', key)
-  return type(found) == 'string' and found or ''
+  local value = redis.pcall('GET', key)
+  return type(value) == 'string' and value or ''
 end
 `;
 

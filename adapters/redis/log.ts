@@ -28,12 +28,12 @@ const begin = `
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local function begin(log, floor)
-  local found = redis.call('GET', floor)
-  if not found then
+  local value = redis.call('GET', floor)
+  if not value then
     local first = redis.call('EXISTS', log) == 0 and string.format('%.0f-0', now - 1) or '0-0'
     redis.call('SET', floor, first)
   end
-  return found
+  return value
 end
 `;
 
@@ -97,7 +97,7 @@ for i = 1, #KEYS, 3 do
   end
   if added[i] then
     look()
-    local known = floor
+    local floorBefore = floor
     local since = string.format('%.0f-0', now - keep)
     if length > max then redis.call('XTRIM', log, 'MAXLEN', '=', max) end
     if tonumber(string.match(first, '^%d+')) < now - keep then redis.call('XTRIM', log, 'MINID', '=', since) end
@@ -106,7 +106,7 @@ for i = 1, #KEYS, 3 do
       redis.call('XTRIM', log, 'MAXLEN', '=', length - 1)
       look()
     end
-    if floor ~= known and floor ~= '' then redis.call('SET', KEYS[i + 1], floor) end
+    if floor ~= floorBefore and floor ~= '' then redis.call('SET', KEYS[i + 1], floor) end
   end
   for k = i, i + 2 do redis.call('PEXPIRE', KEYS[k], idle) end
 end
@@ -128,25 +128,25 @@ return {floor, #last > 0 and last[1][1] or floor}
  * log knows (0: none), entries after it, and whether more follow.
  */
 const sinceScript = script(`
-local known, floor = 0, redis.call('GET', KEYS[2])
+local match, floor = 0, redis.call('GET', KEYS[2])
 for i = 3, #ARGV do
   if floor == ARGV[i] or #redis.call('XRANGE', KEYS[1], ARGV[i], ARGV[i]) > 0 then
-    known = i - 2
+    match = i - 2
     break
   end
 end
-if known == 0 then return {0, {}, 0} end
-local found, bytes, from, more = {}, 0, ARGV[known + 2], 1
+if match == 0 then return {0, {}, 0} end
+local entries, bytes, from, more = {}, 0, ARGV[match + 2], 1
 repeat
   local some = redis.call('XRANGE', KEYS[1], '(' .. from, '+', 'COUNT', 20)
   for _, entry in ipairs(some) do
-    found[#found + 1] = entry
+    entries[#entries + 1] = entry
     bytes = bytes + #entry[2][2]
     from = entry[1]
   end
   if #some < 20 then more = 0 end
-until more == 0 or #found >= tonumber(ARGV[1]) or bytes >= tonumber(ARGV[2])
-return {known, found, more}
+until more == 0 or #entries >= tonumber(ARGV[1]) or bytes >= tonumber(ARGV[2])
+return {match, entries, more}
 `);
 
 export interface LogEntry {

@@ -36,7 +36,7 @@ return places
  */
 export const claimScript = script(`
 local group, me, own = ARGV[1], ARGV[2], ARGV[3] == '1'
-local found = {}
+local groups = {}
 for i, key in ipairs(KEYS) do
   redis.pcall('XGROUP', 'CREATE', key, group, '0', 'MKSTREAM')
   local entries = {}
@@ -74,9 +74,9 @@ for i, key in ipairs(KEYS) do
     end
     if name == group then last = at end
   end
-  found[i] = {last, entries}
+  groups[i] = {last, entries}
 end
-return found
+return groups
 `);
 
 /**

@@ -106,20 +106,20 @@ local number = mantissa and string.find(mantissa, '%d') and tonumber(text)
 if not number then return false end
 local sum = number + tonumber(ARGV[8])
 if sum ~= sum or sum == math.huge or sum == -math.huge then return false end
-local said
+local result
 if sum == math.floor(sum) and math.abs(sum) < 2 ^ 53 then
-  said = string.format('%.0f', sum)
-  if said == '-0' then said = '0' end
+  result = string.format('%.0f', sum)
+  if result == '-0' then result = '0' end
 else
   for digits = 1, 17 do
-    said = string.format('%.' .. digits .. 'g', sum)
-    if tonumber(said) == sum then break end
+    result = string.format('%.' .. digits .. 'g', sum)
+    if tonumber(result) == sum then break end
   end
 end
 local lives = old and old.lives
 if not lives and not (old and old.env == env) and used('keys') >= tonumber(ARGV[7]) then return 'keys_full' end
-put(old, lives and old.env or env, said)
-return said
+put(old, lives and old.env or env, result)
+return result
 `);
 
 const removeScript = script(`${accounts}

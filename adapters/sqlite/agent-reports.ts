@@ -49,7 +49,7 @@ export function agentReports(db: Database): Pick<Sync<AgentStore>, 'report' | 'l
 }
 
 /** For agents that go: their reports would otherwise stay for ever. @param agents tenant and agent id */
-export function dropReports(db: Database, agents: readonly Row[]): void {
+export function removeReports(db: Database, agents: readonly Row[]): void {
   for (const [tenantId, agentId] of agents) {
     for (const env of environments) {
       db.run('DELETE FROM reports WHERE tenant_id = ? AND env = ? AND agent_id = ?', [

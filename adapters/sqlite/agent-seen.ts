@@ -52,10 +52,10 @@ export const registrationOf =
       ]),
     );
 
-/** Makes `AgentStore.seen`. */
+/** Makes `AgentStore.noteSeen`. */
 export function agentSeen(
   db: Database,
-): (...args: Parameters<AgentStore['seen']>) => Awaited<ReturnType<AgentStore['seen']>> {
+): (...args: Parameters<AgentStore['noteSeen']>) => Awaited<ReturnType<AgentStore['noteSeen']>> {
   const get = registrationOf(db);
 
   /** Null when there is one. */
@@ -80,17 +80,18 @@ export function agentSeen(
            AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${registrations.columns}`,
       [env, now, tenantId, agentId, ...spoken, envBit(env)],
     );
-    if (row) return { registration: registrations.read(row), made: false };
+    if (row) return { registration: registrations.read(row), isNew: false };
     const added = newId === null ? null : add({ tenantId, agentId, env, now, on }, newId);
-    if (added) return { registration: added, made: true };
+    if (added) return { registration: added, isNew: true };
     const agent = get(tenantId, agentId);
-    if (agent !== null && agent.retiredAt === null) return { registration: withEnv(agent, env), made: false };
-    if (newId === null || agent === null) return { registration: agent, made: false };
+    if (agent !== null && agent.retiredAt === null)
+      return { registration: withEnv(agent, env), isNew: false };
+    if (newId === null || agent === null) return { registration: agent, isNew: false };
     const back = db.get(
       `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, seen_envs = seen_envs | ?6,
            ${speaks('?4', '?5')} WHERE id = ?3 RETURNING ${registrations.columns}`,
       [env, now, agent.id, ...spoken, envBit(env)],
     );
-    return { registration: registrations.maybe(back), made: true };
+    return { registration: registrations.maybe(back), isNew: true };
   };
 }

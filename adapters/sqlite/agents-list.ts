@@ -109,7 +109,7 @@ function* namesByTime(
   }
 }
 
-export function* findAgents(
+export function* searchAgents(
   db: Database,
   tenantId: string,
   query: AgentQuery,

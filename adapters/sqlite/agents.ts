@@ -5,9 +5,9 @@ import type { Registration } from '../../src/agent/record.ts';
 import { manifestText, readManifest } from '../../src/event/record/json.ts';
 import type { AgentManifest } from '../../src/event/record.ts';
 import type { AgentApi } from '../../src/shared/vocabulary.ts';
-import { agentReports, dropReports } from './agent-reports.ts';
+import { agentReports, removeReports } from './agent-reports.ts';
 import { agentSeen, registrationOf, registrations, summaries } from './agent-seen.ts';
-import { findAgents } from './agents-list.ts';
+import { searchAgents } from './agents-list.ts';
 import type { Database, SqlValue } from './database.ts';
 import { rowsOf } from './page.ts';
 import type { Sync } from './sync.ts';
@@ -84,17 +84,17 @@ function retireAgents(db: Database, before: number, now: number, limit: number):
        RETURNING tenant_id, agent_id`,
     [now, before, limit],
   );
-  dropReports(db, retired);
+  removeReports(db, retired);
   return retired.length;
 }
 
-function forgetAgents(db: Database, before: number, limit: number): number {
+function removeAgents(db: Database, before: number, limit: number): number {
   const gone = db.all(
     `DELETE FROM registrations WHERE rowid IN (SELECT rowid FROM registrations
        WHERE bundle_name IS NULL AND last_seen_at < ? ORDER BY last_seen_at LIMIT ?) RETURNING tenant_id, agent_id`,
     [before, limit],
   );
-  dropReports(db, gone);
+  removeReports(db, gone);
   return gone.length;
 }
 
@@ -104,7 +104,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
   return {
     ...agentReports(db),
     ...leftOutCounts(db),
-    seen: agentSeen(db),
+    noteSeen: agentSeen(db),
     listLastOn: (tenantId, query) => agentsLastOn(db, tenantId, query),
     listVocabularies: (tenantId, agentIds) =>
       agentIds.flatMap((agentId) => {
@@ -116,7 +116,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
       }),
     get,
     list: (tenantId, page) => listAgents(db, tenantId, page),
-    search: (tenantId, query) => findAgents(db, tenantId, query),
+    search: (tenantId, query) => searchAgents(db, tenantId, query),
     update: (tenantId, agentId, patch) => updateAgent(db, tenantId, agentId, patch),
     assign: (tenantId, agentIds, bundleName) =>
       [...new Set(agentIds)].filter(
@@ -128,7 +128,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
           ) > 0,
       ),
     listManifests: (tenantId, agentIds) => manifestsOf(db, tenantId, agentIds),
-    putManifest(tenantId, manifest, now) {
+    updateManifest(tenantId, manifest, now) {
       db.run(
         'UPDATE registrations SET manifest = ? WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL',
         [manifestText({ ...manifest, updatedAt: now }), tenantId, manifest.agentId],
@@ -140,7 +140,7 @@ export function agentStore(db: Database): Sync<AgentStore> {
       return Number(db.get(sql, [tenantId, ...where.params])?.[0]);
     },
     retire: (before, now, limit) => retireAgents(db, before, now, limit),
-    removeBefore: (before, limit) => forgetAgents(db, before, limit),
+    removeBefore: (before, limit) => removeAgents(db, before, limit),
   };
 }
 

@@ -68,7 +68,7 @@ function makeRoom(db: Database, args: KeptArgs, quota: number): boolean {
   return false;
 }
 
-function keepArgs(db: Database, mayGrow: () => boolean, args: KeptArgs, quota: number): 'kept' | 'full' {
+function createArgs(db: Database, mayGrow: () => boolean, args: KeptArgs, quota: number): 'kept' | 'full' {
   if (args.bytes > largeArgs) {
     if (!mayGrow()) throw diskFull();
     if (!makeRoom(db, args, quota)) return 'full';
@@ -81,12 +81,12 @@ function keepArgs(db: Database, mayGrow: () => boolean, args: KeptArgs, quota: n
 export const approvalArguments = (
   db: Database,
   mayGrow: () => boolean,
-): Pick<Sync<ApprovalStore>, 'keepArgs' | 'dropArgs' | 'dropLargeArgs'> => ({
-  keepArgs: (args, quota) => keepArgs(db, mayGrow, args, quota),
-  dropArgs(tenantId, id) {
+): Pick<Sync<ApprovalStore>, 'createArgs' | 'removeArgs' | 'removeLargeArgs'> => ({
+  createArgs: (args, quota) => createArgs(db, mayGrow, args, quota),
+  removeArgs(tenantId, id) {
     removeArgs(db, tenantId, id);
   },
-  dropLargeArgs: (before, limit) =>
+  removeLargeArgs: (before, limit) =>
     db.run(
       `DELETE FROM approval_args WHERE rowid IN (SELECT rowid FROM approval_args
          WHERE created_at < ? AND bytes > ${largeArgs} ORDER BY created_at LIMIT ?)`,

@@ -14,7 +14,7 @@ const select = `SELECT ${channels.columns} FROM channels`;
 const channelOf = (db: Database, tenantId: string, id: string) =>
   channels.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
 
-function insertChannel(db: Database, channel: Channel, max: number): 'created' | 'full' {
+function createChannel(db: Database, channel: Channel, max: number): 'created' | 'full' {
   const count = db.get('SELECT count(*) FROM channels WHERE tenant_id = ?', [channel.tenantId]);
   if (Number(count?.[0]) >= max) return 'full';
   if (db.get('SELECT 1 FROM channels WHERE id = ?', [channel.id])) throw taken();
@@ -43,7 +43,7 @@ function updateChannel(db: Database, channel: Channel): Channel | 'stale' | 'abs
 }
 
 export const channelStore = (db: Database): Sync<ChannelStore> => ({
-  create: (channel, max) => insertChannel(db, channel, max),
+  create: (channel, max) => createChannel(db, channel, max),
   list: (tenantId, page) =>
     pageOf(db, page, {
       which: 'SELECT rowid FROM channels WHERE tenant_id = ? ORDER BY created_at DESC, rowid DESC',

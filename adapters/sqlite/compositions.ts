@@ -21,7 +21,6 @@ import { number, table, tableOf, text } from './table.ts';
 export const compositions = tableOf<Composition>(compositionRecord);
 
 const summaries = table<CompositionSummary>('compositions', {
-  id: text('id'),
   name: text('name'),
   description: text('description'),
   defaultsMode: text('defaults_mode'),

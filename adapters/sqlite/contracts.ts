@@ -62,7 +62,7 @@ const usageCountOf = (db: Database, tenantId: string, contractId: string): numbe
     ])?.[0],
   );
 
-function addVersion(
+function updateContract(
   db: Database,
   tenantId: string,
   contractId: string,
@@ -123,7 +123,7 @@ function removeContract(db: Database, tenantId: string, contractId: string, ifId
   return removed > 0 ? 'removed' : 'absent';
 }
 
-function importAll(
+function importBundle(
   db: Database,
   tenantId: string,
   drafts: readonly ContractVersion[],
@@ -158,7 +158,7 @@ export const contractStore = (db: Database): Sync<ContractStore> => ({
     return 'created';
   },
   update: (tenantId, contractId, patch, meta, ifId) =>
-    addVersion(db, tenantId, contractId, patch, meta, ifId),
+    updateContract(db, tenantId, contractId, patch, meta, ifId),
   get: (tenantId, contractId) => latestVersion(db, tenantId, contractId),
   getVersion: (tenantId, contractId, version) =>
     contracts.maybe(
@@ -183,5 +183,5 @@ export const contractStore = (db: Database): Sync<ContractStore> => ({
   remove: (tenantId, contractId, ifId) => removeContract(db, tenantId, contractId, ifId),
   listUsage: (tenantId, contractId, page) => usageOf(db, tenantId, contractId, page),
   countUsage: (tenantId, contractId) => usageCountOf(db, tenantId, contractId),
-  importBundle: (tenantId, drafts, composition) => importAll(db, tenantId, drafts, composition),
+  importBundle: (tenantId, drafts, composition) => importBundle(db, tenantId, drafts, composition),
 });

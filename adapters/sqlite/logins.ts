@@ -8,7 +8,7 @@ import { tableOf } from './table.ts';
 
 export const logins = tableOf<Login>(loginRecord);
 
-function putLogin(db: Database, login: Login): void {
+function createLogin(db: Database, login: Login): void {
   db.run(
     `${logins.insert} ON CONFLICT (token_hash) DO UPDATE SET user_id = excluded.user_id,
        tenant_id = excluded.tenant_id, created_at = excluded.created_at, expires_at = excluded.expires_at,
@@ -32,7 +32,7 @@ function noteNetwork(db: Database, userId: string, network: string, now: number)
 }
 
 export const loginStore = (db: Database): Sync<LoginStore> => ({
-  put: (login) => putLogin(db, login),
+  create: (login) => createLogin(db, login),
   get: (tokenHash, now) =>
     logins.maybe(
       db.get(`SELECT ${logins.columns} FROM logins WHERE token_hash = ? AND expires_at > ?`, [

@@ -29,7 +29,7 @@ const facts: Column<RunFacts | null> = {
 export const runs = tableOf<Omit<StoredRun, 'facts'>, Pick<StoredRun, 'facts'>>(runRecord, { facts });
 
 /** Removes runs that had nothing since `before`. */
-export function forgetRuns(db: Database, tenantId: string, before: number, limit: number): void {
+export function removeRuns(db: Database, tenantId: string, before: number, limit: number): void {
   db.run(
     'DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE tenant_id = ? AND received_at < ? LIMIT ?)',
     [tenantId, before, limit],

@@ -22,7 +22,7 @@ export function activeKeyId(db: Database, tenantId: string): string | null {
   return row ? String(row[0]) : null;
 }
 
-const addKey = (db: Database, key: SigningKey) =>
+const createKey = (db: Database, key: SigningKey) =>
   db.run(signingKeys.insert, signingKeys.values({ ...key, active: true }));
 
 /** True when the ids are the current deployments of the tenant, each once. */
@@ -56,7 +56,7 @@ function rotateKey(
   const ids = signatures.map((s) => s.deploymentId);
   if (activeKeyId(db, tenantId) !== expectedId || !areCurrent(db, tenantId, ids)) return 'changed';
   db.run("UPDATE signing_keys SET active = 0, sealed_seed = '' WHERE id = ?", [expectedId]);
-  addKey(db, next);
+  createKey(db, next);
   keepSuccession(db, tenantId, succession);
   for (const { deploymentId, signature, attestation } of signatures) {
     db.run(
@@ -82,7 +82,7 @@ export const signingStore = (db: Database): Sync<SigningStore> => ({
     ),
   create(key) {
     if (activeKeyId(db, key.tenantId) !== null) return 'exists';
-    addKey(db, key);
+    createKey(db, key);
     return 'created';
   },
   listSuccessions: (tenantId) =>

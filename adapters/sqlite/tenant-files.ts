@@ -116,7 +116,7 @@ export const tenantFileStore = (db: Database): Sync<TenantFileStore> => ({
       );
     }
   },
-  putPart(_id, tenantId, part) {
+  createPart(_id, tenantId, part) {
     db.run(`${parts.insert} ON CONFLICT DO NOTHING`, parts.values({ ...part, tenantId }));
   },
   listParts: (id) => partsOf(db, id),

@@ -86,7 +86,7 @@ function updateTenant(db: Database, tenantId: string, patch: TenantPatch): Tenan
   return tenantOf(db, tenantId);
 }
 
-function eraseTenant(db: Database, tenantId: string, limit: number): number {
+function removeRecords(db: Database, tenantId: string, limit: number): number {
   // Deleted rows are overwritten: nothing of the tenant stays in free pages.
   db.get('PRAGMA secure_delete = ON');
   try {
@@ -109,7 +109,7 @@ function eraseTenant(db: Database, tenantId: string, limit: number): number {
   }
 }
 
-function forgetTenant(db: Database, tenantId: string): void {
+function removeTenant(db: Database, tenantId: string): void {
   db.get('PRAGMA secure_delete = ON');
   db.run('DELETE FROM tenant_numbers WHERE tenant_id = ?', [tenantId]);
   db.run('DELETE FROM tenants WHERE id = ?', [tenantId]);
@@ -139,6 +139,6 @@ export const tenantRecordStore = (db: Database): Sync<TenantRecordStore> => ({
         [maxClosed],
       )
       .map(records.read),
-  removeRecords: (tenantId, limit) => eraseTenant(db, tenantId, limit),
-  remove: (tenantId) => forgetTenant(db, tenantId),
+  removeRecords: (tenantId, limit) => removeRecords(db, tenantId, limit),
+  remove: (tenantId) => removeTenant(db, tenantId),
 });

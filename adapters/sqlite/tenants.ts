@@ -44,7 +44,7 @@ function provisionTenant(db: Database, tenant: Tenant, key: SigningKey): 'create
   return 'created';
 }
 
-function addUser(db: Database, user: User): 'created' | 'email_taken' | 'no_tenant' {
+function createUser(db: Database, user: User): 'created' | 'email_taken' | 'no_tenant' {
   if (isEmailTaken(db, user.email)) return 'email_taken';
   if (!db.get('SELECT 1 FROM tenants WHERE id = ?', [user.tenantId])) return 'no_tenant';
   db.run(users.insert, users.values(user));
@@ -87,7 +87,7 @@ export const tenantStore = (db: Database): Sync<TenantStore> => ({
     return 'created';
   },
   provision: (tenant, key) => provisionTenant(db, tenant, key),
-  createUser: (user) => addUser(db, user),
+  createUser: (user) => createUser(db, user),
   getUserByEmail: (email) =>
     users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE email = ?`, [email])),
   getUser: (id) => users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE id = ?`, [id])),

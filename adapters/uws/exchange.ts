@@ -1,6 +1,7 @@
 // One HTTP request and its response on a uWebSockets.js socket. The response is never touched after it was aborted or
 // ended.
 import type { HttpResponse } from 'uWebSockets.js';
+import { isBodyless } from '../../src/http/empty-answers.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import type { Session, Sink } from '../../src/http/live/session.ts';
 import { type RawResponse, statusLine } from '../../src/http/raw.ts';
@@ -196,15 +197,6 @@ function bytesOf({ status, body }: RawResponse): Uint8Array {
 /** A live stream has its content type in the headers that all live streams share. */
 const isEventStream = ({ common }: RawResponse): boolean =>
   common.list.some(([, value]) => value === 'text/event-stream');
-
-const isBodyless = (status: number): boolean => status === 204 || status === 304;
-
-/**
- * True for an answer that the native server takes without telling whether earlier ones still wait to be read: one
- * without a body, or one that ends its connection, which goes on until all before it is read.
- */
-export const isBlind = ({ status, body, live }: RawResponse, { head, close }: SendOptions): boolean =>
-  live === null && (head || close || isBodyless(status) || body === null || body.length === 0);
 
 function writeHead(res: HttpResponse, { status, headers, common }: RawResponse): void {
   res.writeStatus(statusLine(status));

@@ -4,9 +4,9 @@
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { type Admission, refusalOf } from '../../src/admission/admission.ts';
-import { admissionTable } from '../../src/admission/table.ts';
 import { canonicalAddress, networkOf } from '../../src/http/address.ts';
 import { Connections } from '../../src/http/connections.ts';
+import { EmptyAnswers, isEmptyAnswer } from '../../src/http/empty-answers.ts';
 import { refuseHandshake } from '../../src/http/framing.ts';
 import type { IncomingBody } from '../../src/http/incoming-body.ts';
 import type { Pipeline } from '../../src/http/pipeline.ts';
@@ -17,16 +17,13 @@ import { nextTurn } from '../../src/shared/concurrency/next-turn.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Timer } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
-import { Exchange, isBlind, type SendOptions, watchAborted } from './exchange.ts';
+import { Exchange, type SendOptions, watchAborted } from './exchange.ts';
 import { loadUws } from './load.ts';
 import { readsWholeChunks } from './next-frame.ts';
 import { type CopiedRequest, copyRequest } from './request.ts';
 import { addSockets, type Contexts, completeUpgrade, type Handshake } from './sockets.ts';
 
 type Uws = Awaited<ReturnType<typeof loadUws>>;
-
-/** Over that, the connections of the network are cut. */
-const [{ atOnce: maxBlind }] = admissionTable.emptyAnswers.bounds;
 
 /** As many connections wait in all as the kernel's own default allows one socket: 4,096. */
 const acceptQueues = 8;
@@ -42,8 +39,7 @@ class UwsServer implements Server {
   readonly #app: TemplatedApp;
   readonly #unfinished: Unfinished<Exchange>;
   readonly #admission: Admission;
-  /** Blind answers since the last sweep, by network. */
-  readonly #blind = new Map<string, number>();
+  readonly #emptyAnswers = new EmptyAnswers();
   #isDraining = false;
   readonly #connections: Connections;
   readonly #sweep: Timer;
@@ -65,7 +61,7 @@ class UwsServer implements Server {
       options.isProxy ?? (() => false),
     );
     this.#sweep = clock.every(sweepMs, () => {
-      this.#blind.clear();
+      this.#emptyAnswers.sweep();
       this.#unfinished.sweep(this.#connections);
     });
     this.#app.any('/*', (res, req) => this.#receive(res, req, null));
@@ -126,13 +122,6 @@ class UwsServer implements Server {
     else if (!this.#connections.opened(() => peerOf(res))) res.close();
   }
 
-  /** Counts a blind answer. False: so many are not sent to one network. */
-  #maySendBlind(network: string): boolean {
-    const count = (this.#blind.get(network) ?? 0) + 1;
-    this.#blind.set(network, count);
-    return count <= maxBlind;
-  }
-
   /**
    * The parser goes on with what follows in the same read unless an answer is still owed: then it drops the connection
    * instead. So a request whose end is in doubt is answered a turn later, and nothing smuggled behind it is ever
@@ -177,7 +166,8 @@ class UwsServer implements Server {
         unsent: this.#pipeline.budgets.unsent,
         wholeChunks: readsWholeChunks(raw.headers.get('user-agent')),
       };
-      if (isBlind(response, how) && !this.#maySendBlind(this.#pipeline.networkOf(raw))) exchange.cut();
+      if (isEmptyAnswer(response, how) && !this.#emptyAnswers.admit(this.#pipeline.networkOf(raw)))
+        exchange.cut();
       else exchange.send(response, how);
     });
   }

@@ -293,7 +293,7 @@ class PinnedProxies {
           mode: 'hold',
           localPins: [],
         },
-        ...{ pinFile: join(folder, `pins-${n}.json`), clock: systemClock, told: () => undefined },
+        ...{ pinFile: join(folder, `pins-${n}.json`), clock: systemClock, writeLog: () => undefined },
         onChange: () => this.#onChange(),
       });
       await pins.start();

@@ -27,13 +27,13 @@ export interface SeenAgent {
   /** Retired, or null, when the agent is not registered. */
   readonly registration: Registration | null;
   /** True when this call registered it, or brought it back from retirement. */
-  readonly made: boolean;
+  readonly isNew: boolean;
 }
 
 /** An agent that a write registers, or marks as seen, in its own commit. */
 export interface FirstSeenAgent {
   readonly agentId: string;
-  /** As in `AgentStore.seen`. */
+  /** As in `AgentStore.noteSeen`. */
   readonly newId: string | null;
   readonly on?: SeenOn;
 }
@@ -46,7 +46,7 @@ export interface AgentStore {
    *   Null: neither happens
    * @param on the API that it was seen on; absent: what is known of that stays
    */
-  seen(
+  noteSeen(
     tenantId: string,
     agentId: string,
     env: Env,
@@ -93,7 +93,7 @@ export interface AgentStore {
   /** The manifests of those of these agents that sent one, in no particular order. At most some hundred agents. */
   listManifests(tenantId: string, agentIds: readonly string[]): Promise<readonly AgentManifest[]>;
   /** Replaces the manifest of an agent that is registered. */
-  putManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<void>;
+  updateManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<void>;
   /**
    * Keeps the newest report per (tenant, env, agent, bundle), of an agent that is registered, for its newest
    * `maxReportedBundles` bundles; an older one changes nothing.

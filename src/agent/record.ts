@@ -9,13 +9,18 @@ import { type AgentApi, agentApis, type SeenOn } from '../shared/vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
 const tagMap = z.record(z.string(), z.string());
+export const agentApi = z.enum(agentApis);
+export const driftStatus = z.enum(['current', 'drift', 'unknown']);
+export type DriftStatus = z.output<typeof driftStatus>;
+/** By what an agent follows its bundle. */
+export const assignmentSource = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
 
 const registrationFields = {
   id: field(uuid),
   tenantId: field(z.string(), { wire: false }),
   agentId: field(z.string()),
   displayName: field(z.string().nullable()),
-  tags: field(json<Tags, typeof tagMap>(tagMap)),
+  tags: field(json<Tags, typeof tagMap>(tagMap), { shorten: 'list' }),
   /** Explicit assignment. */
   bundleName: field(z.string().nullable()),
   /** The bundle that its assignment or a rule of its last environment gives it. */
@@ -32,13 +37,46 @@ const registrationFields = {
    */
   retiredAt: field(instant.nullable(), { wire: false }),
   /** This field and the next are an `AgentVocabulary`. */
-  lastApi: field(z.enum(agentApis).nullable(), { wire: false }),
+  lastApi: field(agentApi.nullable(), { wire: false }),
   loadsAny: field(z.boolean(), { wire: false }),
 };
 
 export type Registration = StoredOf<typeof registrationFields>;
 
 export const registrationRecord = record('registrations', registrationFields);
+
+/** An agent as the list of the fleet shows it. */
+export const fleetAgentRecord = record('agents', {
+  agentId: registrationFields.agentId,
+  displayName: registrationFields.displayName,
+  tags: registrationFields.tags,
+  /** Environment of the connection, else of the last one. The next fields are about this environment. */
+  env: field(env.nullable()),
+  bundleName: registrationFields.bundleName,
+  /** The bundle that it should run, by its assignment or a rule. */
+  resolvedBundle: registrationFields.resolvedBundle,
+  assignmentSource: field(assignmentSource),
+  /** The bundle that its stream follows. */
+  followedBundle: field(z.string().nullable()),
+  /** Hash that the agent reported, and the version if one of the newest deployments has the hash. */
+  policyVersion: field(z.string().nullable()),
+  version: field(z.number().int().nullable()),
+  status: field(driftStatus),
+  /** The API that it was last seen on: its stream, events, approvals or reports. Null: none is stored. */
+  lastApi: field(agentApi.nullable()),
+  /** True if the agent receives a document of the vocabulary that it does not load, and keeps the one in use. */
+  cannotLoad: field(z.boolean()),
+  connected: field(z.boolean()),
+  /** Open streams. */
+  streams: field(z.number().int()),
+  /** The version that the environment runs under the bundle that it should run; null: none. */
+  wantedVersion: field(z.number().int().nullable()),
+  /** Since when it runs another document than it should; null: it is current, or unknown. */
+  driftSince: field(instant.nullable()),
+  connectedAt: field(instant.nullable()),
+  lastSeenAt: registrationFields.lastSeenAt,
+  createdAt: registrationFields.createdAt,
+});
 
 /** The registration of an agent that is seen for the first time. @param on null or absent: the API is unknown */
 export const newRegistration = ({
@@ -158,8 +196,6 @@ export const ruleRecord = record('rules', ruleFields);
 
 /** Transport of a stream's frames. */
 export type StreamTransport = 'sse' | 'websocket';
-
-export type DriftStatus = 'current' | 'drift' | 'unknown';
 
 /** Agents of an environment that have an open stream, and how they stand: `connected` is the sum of the others. */
 export interface FleetNumbers extends Readonly<Record<DriftStatus, number>> {

@@ -61,11 +61,11 @@ export interface ApprovalStore {
    * nodes share the store, parallel calls may exceed the quota by what they bring. Safe to repeat.
    * @throws HubError('disk_full') for large ones, while the store has too little room
    */
-  keepArgs(args: KeptArgs, quota: number): Promise<'kept' | 'full'>;
+  createArgs(args: KeptArgs, quota: number): Promise<'kept' | 'full'>;
   /** Removes the arguments of an approval that was not requested. Safe to repeat. */
-  dropArgs(tenantId: string, id: string): Promise<void>;
+  removeArgs(tenantId: string, id: string): Promise<void>;
   /** Removes large arguments created before `before`, at most `limit`; returns how many. */
-  dropLargeArgs(before: number, limit: number): Promise<number>;
+  removeLargeArgs(before: number, limit: number): Promise<number>;
   /**
    * Safe to repeat: an id that exists returns the stored one. Of arguments that were kept before it has the size alone.
    */

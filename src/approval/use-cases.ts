@@ -96,7 +96,7 @@ export class Approvals {
     // The same idempotency key with another body is another request.
     const isKnown = sentId !== null || idempotencyKey !== null;
     const id = sentId ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
-    const argsBytes = await this.#keepArgs(principal, request, id, now);
+    const argsBytes = await this.#createArgs(principal, request, id, now);
     const approval = pendingApproval(request, { id, tenantId, env, argsBytes, createdAt: now });
     const stored = await actors
       .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
@@ -104,12 +104,12 @@ export class Approvals {
         keyId,
         ...(isKnown ? {} : { fingerprint }),
       })
-      .catch((error: unknown) => this.#forgetArgs(approval, error));
+      .catch((error: unknown) => this.#removeArgs(approval, error));
     await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
       log.warn({ err, approvalId: id }, 'cannot register an agent that requested an approval');
     });
     // Answered with an earlier approval, which has its own.
-    if (stored.id !== id && argsBytes > maxInlineArgs) await store.approvals.dropArgs(tenantId, id);
+    if (stored.id !== id && argsBytes > maxInlineArgs) await store.approvals.removeArgs(tenantId, id);
     return { ...stored, toolArgs: request.toolArgs };
   }
 
@@ -266,7 +266,7 @@ export class Approvals {
    * Keeps arguments that do not go with their approval; returns the bytes of any.
    * @throws HubError payload_too_large, quota_exceeded, disk_full
    */
-  async #keepArgs(
+  async #createArgs(
     { tenantId, env, keyId }: KeyPrincipal,
     { toolArgs }: ApprovalRequest,
     id: string,
@@ -282,7 +282,10 @@ export class Approvals {
     if (bytes <= maxInlineArgs) return bytes;
     const { store, settings } = this.#ports;
     const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
-    const kept = await store.approvals.keepArgs({ tenantId, env, keyId, id, json, bytes, createdAt }, quota);
+    const kept = await store.approvals.createArgs(
+      { tenantId, env, keyId, id, json, bytes, createdAt },
+      quota,
+    );
     if (kept === 'kept') return bytes;
     const age =
       days === 0 ? 'They have no age limit' : `The hub removes them ${days} days after the approval request`;
@@ -299,11 +302,11 @@ export class Approvals {
    * was.
    * @throws the refusal
    */
-  async #forgetArgs({ tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
+  async #removeArgs({ tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
     const { store, log } = this.#ports;
     const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
     if (isRefused && argsBytes > maxInlineArgs) {
-      await store.approvals.dropArgs(tenantId, id).catch((err: unknown) => {
+      await store.approvals.removeArgs(tenantId, id).catch((err: unknown) => {
         log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
       });
     }

@@ -1,9 +1,9 @@
 // A bundle version's fields.
 import { z } from 'zod';
-import { modes } from '../contract/record.ts';
+import { mode } from '../contract/record.ts';
 import type { Env } from '../shared/ids.ts';
 import { field, instant, json, record, type StoredOf } from '../shared/record.ts';
-import { uuid } from '../shared/schemas.ts';
+import { env, uuid } from '../shared/schemas.ts';
 
 export interface AssembledContract {
   readonly contract_id: string;
@@ -40,7 +40,7 @@ const versionFields = {
   /** Null when the YAML has no list of contracts. */
   contractCount: field(z.int().nullable(), hidden),
   /** Default mode of the document's rules. Null if the document has another default, or if the hub never stored it. */
-  mode: field(z.enum(modes).nullable(), hidden),
+  mode: field(mode.nullable(), hidden),
   /** The first 2,000 characters of the document's own description. */
   description: field(z.string().nullable(), hidden),
   /** Bytes of YAML. */
@@ -53,6 +53,51 @@ const versionFields = {
 export type BundleVersion = StoredOf<typeof versionFields>;
 
 export const bundleRecord = record('bundles', versionFields);
+
+const count = z.number().int();
+const rulesetMode = field(mode.nullable());
+const ruleCount = field(count.nullable(), { name: 'rule_count' });
+
+/** A version of a bundle in the hosted API's replies. */
+export const rulesetRecord = record('rulesets', {
+  id: field(z.string()),
+  name: versionFields.name,
+  version: versionFields.version,
+  revisionHash: versionFields.revisionHash,
+  size: field(count, { name: 'size_bytes' }),
+  contractCount: ruleCount,
+  mode: rulesetMode,
+  description: field(z.string().nullable()),
+  uploadedBy: versionFields.uploadedBy,
+  createdAt: versionFields.createdAt,
+  deployedEnvs: field(z.array(env)),
+  /** Of the newest deployment that runs it; null when none does. Ed25519 over the bytes, standard base64. */
+  signature: field(z.string().nullable()),
+  /** 64 hex characters. */
+  publicKey: field(z.string().nullable()),
+  keyId: field(z.string().nullable()),
+  deployedAt: field(instant.nullable()),
+  deployedEnv: field(env.nullable()),
+});
+
+export const rulesetDeploymentRecord = record('deployments', {
+  env: field(env),
+  version: versionFields.version,
+  revisionHash: versionFields.revisionHash,
+  createdAt: field(instant, { name: 'deployed_at' }),
+});
+
+/** A ruleset in a list. */
+export const rulesetSummaryRecord = record('rulesets', {
+  name: versionFields.name,
+  version: field(count, { name: 'latest_version' }),
+  versionCount: field(count),
+  revisionHash: versionFields.revisionHash,
+  contractCount: ruleCount,
+  mode: rulesetMode,
+  deployed: field(z.array(rulesetDeploymentRecord.reply('hosted', 'one'))),
+  updatedAt: field(instant),
+});
 
 export interface BundleSummary {
   readonly name: string;

@@ -9,6 +9,7 @@ export const contractType = z.enum(contractTypes);
 export type ContractType = z.output<typeof contractType>;
 
 export const modes = ['enforce', 'observe'] as const;
+export const mode = z.enum(modes);
 export type Mode = (typeof modes)[number];
 
 export type JsonObject = { readonly [key: string]: unknown };
@@ -42,4 +43,5 @@ export const contractRecord = record('contracts', contractFields);
 
 /** In which words of the rule language a document is written. */
 export const documentKinds = ['bundle', 'ruleset'] as const;
+export const documentKind = z.enum(documentKinds);
 export type DocumentKind = (typeof documentKinds)[number];

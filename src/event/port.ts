@@ -25,7 +25,7 @@ export interface EventBatch {
   readonly sender?: string;
   /** True for events from the sample run: shown as such, and counted nowhere. */
   readonly sample?: true;
-  /** Agents to note as seen at `receivedAt` (AgentStore.seen) before the batch is acknowledged. At most 1,000. */
+  /** Agents to note as seen at `receivedAt` (AgentStore.noteSeen) before the batch is acknowledged. At most 1,000. */
   readonly agents?: readonly FirstSeenAgent[];
   /** The key that brought them. */
   readonly reporter?: Reporter;

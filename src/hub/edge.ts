@@ -4,7 +4,6 @@ import { readDownloads } from '../../adapters/node/downloads.ts';
 import { readStaticFolder } from '../../adapters/node/static-folder.ts';
 import { createBudgets } from '../admission/byte-budgets.ts';
 import { limitSubjectOf, limits } from '../admission/limit.ts';
-import { createAgentStreams } from '../agent/use-cases/streams.ts';
 import { type Callers, createCallers } from '../http/caller.ts';
 import type { Hub } from '../http/contract/handler.ts';
 import { createDownloads } from '../http/downloads.ts';
@@ -18,6 +17,7 @@ import { bind } from '../http/serve.ts';
 import { createStaticFiles } from '../http/static-files.ts';
 import { isHosted } from '../shared/frame.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
+import { agentStreamsOf } from './agent-streams.ts';
 import { handlers } from './api/console-handlers.ts';
 import { eventStreams } from './api/event-stream-handlers.ts';
 import { apiFamilies } from './api/families.ts';
@@ -107,7 +107,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const { config, clock, admission, log, secrets, workers, streamApis, meters } = materials;
   const { store, broadcast } = parts;
   const { events, admitEvents } = eventStreams(hub);
-  const streams = { ...streamHandlers(hub, createAgentStreams(ports, parts.node)), admitEvents };
+  const streams = { ...streamHandlers(hub, agentStreamsOf(ports, parts.node)), admitEvents };
   const callers = callersOf(options);
   const budgets = createBudgets();
   const live = createLive({

@@ -41,7 +41,7 @@ export async function printedSetupToken(
 ): Promise<SetupToken> {
   const sealed = secrets.seal('setup-token', Buffer.from(secrets.token(18)));
   const kept = await keyCheck.first('setup-token', sealed);
-  return { value: Buffer.from(secrets.unseal('setup-token', kept)).toString(), made: true };
+  return { value: Buffer.from(secrets.unseal('setup-token', kept)).toString(), isGenerated: true };
 }
 
 /**
@@ -53,7 +53,7 @@ export async function setupTokenOf(
   { tenants, keyCheck }: Store,
   secrets: Secrets,
 ): Promise<SetupToken | null> {
-  if (setupToken !== null) return { value: setupToken, made: false };
+  if (setupToken !== null) return { value: setupToken, isGenerated: false };
   const onlyLocal = host === 'localhost' || isLoopback(host);
   return onlyLocal || (await tenants.anyUser()) ? null : printedSetupToken(keyCheck, secrets);
 }

@@ -10,7 +10,7 @@ import type { Log } from '../shared/ports/log.ts';
 import type { Store } from '../shared/ports/store.ts';
 import { workRetention } from '../tenant/jobs.ts';
 import type { RecordRetention } from '../tenant/use-cases/retention.ts';
-import { eraseDuty, eraseQueue, eraseTenants } from '../tenant/use-cases/tenants.ts';
+import { eraseDuty, eraseQueue, removeTenantRecords } from '../tenant/use-cases/tenants.ts';
 import { unseenToolMs } from '../tool/use-cases/observations.ts';
 import { familiarMs } from '../user/record.ts';
 
@@ -125,7 +125,7 @@ const dutiesOf = (
   {
     name: 'large-arguments',
     everyMs: hourMs,
-    steps: argsDays === 0 ? [] : [(now) => approvals.dropLargeArgs(now - argsDays * dayMs, fewer)],
+    steps: argsDays === 0 ? [] : [(now) => approvals.removeLargeArgs(now - argsDays * dayMs, fewer)],
   },
 ];
 
@@ -138,7 +138,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   const { store, clock, log } = parts;
   const duties = [
     ...dutiesOf(store, parts.largeArgsDays),
-    { name: eraseDuty, everyMs: minuteMs, steps: [() => eraseTenants(store, jobs, clock)] },
+    { name: eraseDuty, everyMs: minuteMs, steps: [() => removeTenantRecords(store, jobs, clock)] },
     { name: 'audit-heads', everyMs: hourMs, steps: [parts.signHeads] },
     { name: 'audit-retention', everyMs: hourMs, steps: [parts.retainAudit] },
     { name: 'retention', everyMs: hourMs, steps: [() => parts.retention.plan()] },

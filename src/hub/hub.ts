@@ -351,7 +351,7 @@ export async function startHub(config: Config): Promise<RunningHub> {
       return loginLinkUrl(config.baseUrl, token);
     },
     serverNote: chosen.note,
-    printedSetupToken: setupToken?.made ? setupToken.value : null,
+    printedSetupToken: setupToken?.isGenerated ? setupToken.value : null,
     stop: () => hub.stop(config.drainSeconds * 1000),
   };
 }

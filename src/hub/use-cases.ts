@@ -21,6 +21,7 @@ import { AiSettings } from '../assistant/use-cases/settings.ts';
 import { AuditLog } from '../audit/use-cases.ts';
 import { Bundles } from '../bundle/use-cases/bundles.ts';
 import { createInspector, type Inspector } from '../bundle/use-cases/inspection.ts';
+import { createRulesetNames } from '../bundle/use-cases/ruleset-names.ts';
 import { Rulesets } from '../bundle/use-cases/rulesets.ts';
 import { createUploads } from '../bundle/use-cases/uploads.ts';
 import { createAssembler } from '../composition/use-cases/assembly.ts';
@@ -172,13 +173,14 @@ function createSharedUseCases(ports: AppPorts) {
     rollouts,
     inspector,
   });
-  const runs = createRuns({ ...ports, fleet: new Fleet(ports) });
+  const runs = createRuns({ ...ports, fleet: new Fleet(ports), names: createRulesetNames(ports) });
   const rulesets = new Rulesets({ ...ports, environments, inspector, uploads, deployments });
   const sampleRuns = createSampleRuns({ ...ports, environments, rulesets });
   const lastSeen = createLastSeen(ports);
   const recentToolSettings = createRecentToolSettings(ports);
   const accounts = createAccounts(ports);
-  const logins = createLogins(ports);
+  const approvalAssignments = createApprovalAssignments(ports);
+  const logins = createLogins({ ...ports, approvalAssignments });
   const provider = providerOf(ports, accounts);
   const approvals = new Approvals({ ...ports, lastSeen });
   const eventSearches = createEventSearches({ ...ports, rulings });
@@ -200,6 +202,7 @@ function createSharedUseCases(ports: AppPorts) {
       accounts,
       logins,
       approvals,
+      approvalAssignments,
       eventSearches,
       vocabularies,
       bundles,
@@ -221,7 +224,6 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   attention: createAttention({ ...ports, rulings: internal.rulings, vocabularies: published.vocabularies }),
   series: createSeriesReader({ ...ports, rulings: internal.rulings }),
   statistics: new Statistics({ ...ports, sampleRuns: published.sampleRuns, rulings: internal.rulings }),
-  approvalAssignments: createApprovalAssignments(ports),
   approvalGroups: createApprovalGroups(ports),
   approvalSearches: createApprovalSearches({ ...ports, approvals: published.approvals }),
   rateLimits: createRateLimits(ports),
@@ -256,7 +258,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   listedRules: new ListedRules(ports),
   fleet: new Fleet(ports),
   people: new People(ports),
-  sessions: createSessions(ports),
+  sessions: createSessions({ ...ports, approvalAssignments: published.approvalAssignments }),
   serviceAccounts: new ServiceAccounts(ports),
   playground: createPlayground({ ...ports, recentToolSettings: internal.recentToolSettings }),
   replays: createReplays({ ...ports, compositions: published.compositions }),

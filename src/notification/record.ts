@@ -4,8 +4,8 @@ import { globMatch } from 'reeve-agent/rules';
 import { z } from 'zod';
 import type { Approval } from '../approval/record.ts';
 import type { Env } from '../shared/ids.ts';
-import { computed, field, instant, json, type RecordOf, record } from '../shared/record.ts';
-import { uuid } from '../shared/schemas.ts';
+import { computed, field, instant, json, type RecordOf, record, type StoredOf } from '../shared/record.ts';
+import { anyObject, env, line, uuid } from '../shared/schemas.ts';
 
 /** The configuration of each kind. Texts are not empty. */
 export interface ChannelConfigs {
@@ -75,28 +75,98 @@ export const channelKinds = [
   'email',
 ] as const satisfies readonly ChannelKind[];
 
+/** The wire's word for each kind. */
+export const channelTypes = {
+  chatBot: 'chat_bot',
+  workspaceChat: 'workspace_chat',
+  workspaceChatApp: 'workspace_chat_app',
+  communityChat: 'community_chat',
+  webhook: 'webhook',
+  email: 'email',
+} as const satisfies { readonly [K in ChannelKind]: string };
+export type ChannelType = (typeof channelTypes)[ChannelKind];
+export const channelType = z.enum(Object.values(channelTypes));
+
+export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
+export const hostedChannelType = z.enum(hostedChannelTypes);
+
+const patterns = z.array(line(255)).max(100).nullish();
+/** Every list that is there and not empty must match, by one of its entries. */
+export const channelFilters = z.object({
+  environments: z.array(env).max(3).nullish(),
+  /** Globs over agent ids. */
+  agent_patterns: patterns,
+  /** Globs over contract names; an approval without one passes. */
+  contract_names: patterns,
+  /** Globs over the names of rulesets and their rules; an approval without one passes. */
+  ruleset_names: patterns,
+});
+export const hostedFilters = channelFilters.omit({ contract_names: true });
+
+/** Result of the newest attempt to send to a channel. */
+export const lastDeliveryRecord = record('deliveries', {
+  at: field(instant),
+  ok: field(z.boolean()),
+  statusCode: field(z.number().int().nullable()),
+});
+export const hostedLastDelivery = lastDeliveryRecord.reply('hosted', 'one');
+
+const onlyConsole = { hosted: false } as const;
+const onlyHosted = { console: false, stored: false } as const;
 const channelFields = {
-  id: field(z.string()),
+  id: field(uuid),
   tenantId: field(z.string(), { wire: false }),
   name: field(z.string()),
-  kind: field(z.enum(channelKinds)),
+  kind: field(z.enum(channelKinds), {
+    console: { name: 'channel_type', words: channelTypes, schema: channelType },
+    hosted: { name: 'channel_type', words: channelTypes, schema: hostedChannelType },
+  }),
   /** The API whose payloads its webhook gets: the one that it was made through. */
-  payloadStyle: field(z.enum(['console', 'hosted'])),
+  payloadStyle: field(z.enum(['console', 'hosted']), { wire: false }),
+  /** Secrets are masked. One that is written back as it is shown keeps what is stored. */
+  maskedConfig: field(anyObject, { stored: false, hosted: false, name: 'config' }),
   enabled: field(z.boolean()),
+  /** True where a press of a button decides. */
+  interactive: field(z.boolean(), onlyHosted),
+  /** Secrets are masked: `****` and their last four characters. */
+  hostedConfig: field(anyObject, { ...onlyHosted, hosted: { name: 'config' } }),
   filters: field(json<ChannelFilters, z.ZodUnknown>(z.unknown()).nullable()),
   /** Its `ChannelConfig` as JSON, sealed (shared/ports/secrets, purpose `channel-config`). */
   sealedConfig: field(z.string(), { wire: false }),
   /** Rises with every change of what people set. */
-  revision: field(z.int()),
+  revision: field(z.int(), { wire: false }),
   createdAt: field(instant),
   updatedAt: field(instant),
-  lastTestAt: field(instant.nullable()),
-  lastTestOk: field(z.boolean().nullable()),
+  lastTestAt: field(instant.nullable(), onlyConsole),
+  lastTestOk: field(z.boolean().nullable(), onlyConsole),
+  lastDelivery: field(hostedLastDelivery.nullable(), onlyHosted),
 };
 
-export type Channel = RecordOf<typeof channelFields>;
+export type Channel = StoredOf<typeof channelFields>;
 
-export const channelRecord = record('channels', channelFields);
+const copyOf = <T>(list: readonly T[] | null | undefined): T[] | null => (list ? [...list] : null);
+
+export const channelRecord = record('channels', channelFields, {
+  console: {
+    filters: computed(
+      channelFilters.nullable(),
+      ({ filters }: Pick<Channel, 'filters'>) =>
+        filters && {
+          environments: copyOf(filters.environments),
+          agent_patterns: copyOf(filters.agentPatterns),
+          contract_names: copyOf(filters.contractNames),
+          ...(filters.rulesetNames === null ? {} : { ruleset_names: copyOf(filters.rulesetNames) }),
+        },
+    ),
+  },
+  hosted: {
+    filters: computed(hostedFilters, ({ filters }: Pick<Channel, 'filters'>) => ({
+      environments: copyOf(filters?.environments),
+      agent_patterns: copyOf(filters?.agentPatterns),
+      ruleset_names: copyOf(filters?.rulesetNames),
+    })),
+  },
+});
 
 /** `expired` takes the buttons off a message whose approval timed out. */
 const deliveryEvents = ['requested', 'decided', 'expired', 'tool_definition_changed'] as const;

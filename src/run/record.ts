@@ -169,7 +169,7 @@ const countFields = {
   calls: field(count),
   allowed: field(count),
   blocked: field(count),
-  asked: field(count),
+  asking: field(count, { name: 'asked' }),
   wouldBlock: field(count),
   timedOut: field(count),
   failed: field(count),
@@ -181,9 +181,9 @@ const outcomeFields = {
   allowed: field(count),
   denied: field(count),
   /** Nobody has decided yet. */
-  asked: field(count),
+  asking: field(count, { name: 'asked' }),
   wouldDeny: field(count),
-  /** Whatever the effect of the timeout. */
+  /** With either effect of the timeout. */
   expired: field(count),
 };
 /** Calls by their last decision. */

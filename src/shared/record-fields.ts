@@ -92,9 +92,11 @@ export type RecordOf<F extends RecordFields> = {
 export type StoredOf<F extends RecordFields> = {
   readonly [N in keyof F as F[N]['options'] extends { readonly stored: false } ? never : N]: RecordOf<F>[N];
 };
-/** The fields that replies contain. */
-export type VisibleOf<F extends RecordFields> = {
-  readonly [N in keyof F as F[N]['options'] extends { readonly wire: false } ? never : N]: RecordOf<F>[N];
+/** The fields that replies of an API contain. */
+export type VisibleOf<F extends RecordFields, A extends ReplyApi> = {
+  readonly [N in keyof F as F[N]['options'] extends { readonly wire: false } | { readonly [K in A]: false }
+    ? never
+    : N]: RecordOf<F>[N];
 };
 type DeepReadonly<T> = T extends readonly (infer E)[]
   ? readonly DeepReadonly<E>[]

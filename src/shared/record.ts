@@ -101,6 +101,13 @@ type Shape<F extends RecordFields, C, A extends ReplyApi, M extends ReplyForm> =
     z.ZodType;
 } & { [N in keyof Own<C, A>]: Own<C, A>[N] extends Computed<infer S, never> ? S : never };
 
+/** The part of a record from which the computed members of an API follow. */
+type SourceOf<C, A extends ReplyApi> = C extends {
+  readonly [K in A]: { readonly [name: string]: Computed<z.ZodType, infer R> };
+}
+  ? R
+  : unknown;
+
 export interface RecordForms<F extends RecordFields, C> {
   /** Of the table and of the collection. */
   readonly name: string;
@@ -114,7 +121,7 @@ export interface RecordForms<F extends RecordFields, C> {
   /** The value of a reply. Sizes replace large fields only where stores kept the sizes alone. */
   render<A extends ReplyApi>(
     api: A,
-    record: keyof C extends never ? VisibleOf<F> : RecordOf<F>,
+    record: VisibleOf<F, A> & SourceOf<C, A>,
   ): z.input<z.ZodObject<Shape<F, C, A, 'one'>>>;
   /** Fields of a request: their checks, in this order, and their values in the domain's names. */
   input<A extends ReplyApi, const N extends keyof F & string>(

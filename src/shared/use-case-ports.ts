@@ -70,7 +70,7 @@ export interface SetupToken {
    * True when callers on this machine need none: the hub made the token itself, because it listens to others before
    * anybody set it up.
    */
-  readonly made: boolean;
+  readonly isGenerated: boolean;
 }
 
 export interface AppPorts {
@@ -81,7 +81,7 @@ export interface AppPorts {
   readonly announcer: Announcer;
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
-  readonly registrar: Pick<Registrar, 'seen' | 'seenWith' | 'leftOut'>;
+  readonly registrar: Pick<Registrar, 'noteSeen' | 'seenWith' | 'leftOut'>;
   readonly broadcast: Pick<Broadcast, 'control' | 'follow'>;
   readonly evaluator: Evaluator;
   readonly replayer: Replayer;

@@ -44,8 +44,8 @@ export const allStreams = { bundleName: null, limit: 100_000, after: null };
 
 /** Registers every agent that is seen. */
 export const registrarOf = ({ agents }: Store, clock: ManualClock): ActorPorts['registrar'] => ({
-  seen: async ({ tenantId, env }, agentId) =>
-    (await agents.seen(tenantId, agentId, env, clock.now(), uuid())).registration,
+  noteSeen: async ({ tenantId, env }, agentId) =>
+    (await agents.noteSeen(tenantId, agentId, env, clock.now(), uuid())).registration,
 });
 
 /** One tenant with a signing key; `env` production unless a test says otherwise. */

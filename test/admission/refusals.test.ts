@@ -318,7 +318,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
     const gathered = gatherCalls({ send: never, onFailure: () => {} });
     let last: Promise<unknown> | null = null;
     for (let i = 0; i <= 100_500; i++) {
-      last = gathered('agents', 'seen', [i]);
+      last = gathered('agents', 'noteSeen', [i]);
       last?.catch(() => {});
     }
     return last;

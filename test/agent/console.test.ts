@@ -1,6 +1,6 @@
 // Agents: status, reports, registrations, assignment.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { deploy } from '../deployment/deploy.ts';
@@ -18,7 +18,7 @@ afterEach(() => t.close());
 
 /** Opens an agent's stream as the edge does. */
 async function connect(caller = key, query: object = {}) {
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const stream = await streams.admitAgent(caller, { env: caller.env, ...query }, `c-${caller.agentId}`);
   await stream.catchUp();
   return stream;
@@ -227,7 +227,13 @@ it('are registered in pages, with the bundle that the rules give each', async ()
   const rule = { priority: 1, pattern: 'a[0-4]', bundle_name: 'base', env: 'production' };
   await t.call('createRule', { body: rule }, user);
   for (const n of [7, 2, 9, 4, 0]) {
-    await t.hub.store.agents.seen(user.tenantId, `a${n}`, 'production', t.clock.now(), t.hub.secrets.uuid());
+    await t.hub.store.agents.noteSeen(
+      user.tenantId,
+      `a${n}`,
+      'production',
+      t.clock.now(),
+      t.hub.secrets.uuid(),
+    );
   }
   const all = await walk('2', async (query) => {
     const { body, headers } = await t.call('listRegistrations', { query }, user);

@@ -1,8 +1,8 @@
 // The list of agents: what each should run and runs, filtered, sorted and in pages.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Fleet } from '../../src/agent/use-cases/fleet.ts';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { principalOf } from '../../src/http/contract/principal.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { rightsOf } from '../../src/shared/access.ts';
 import { memberRoles } from '../../src/shared/env-roles.ts';
@@ -24,7 +24,7 @@ const list = (query: Query = {}, as = user) => t.call('listAgents', { query }, a
 const ids = async (query: Query = {}) => (await list(query)).body.map(({ agent_id }) => agent_id);
 
 async function connect(caller: KeyCaller, query: object = {}) {
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const id = `${caller.env}/${caller.agentId}`;
   const stream = await streams.admitAgent(caller, { env: caller.env, ...query }, id);
   await stream.catchUp();
@@ -346,7 +346,7 @@ it('list the open streams of an agent on every node, the newest first, and the n
   const since = iso(t.clock.now());
   await connect(key, { bundle_name: 'base' });
   t.clock.advance(1000);
-  const hosted = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-2'));
+  const hosted = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-2'));
   const { env, agentId, keyId } = key;
   const hostedKey = { ...key, kind: 'hostedKey' } as const;
   const { admitted } = await hosted.admitHosted(hostedKey, { env, transport: 'websocket' }, 'second');

@@ -1,6 +1,6 @@
 // The fleet by bundle and environment, and agents that run another document than they should, the longest first.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { deploy } from '../deployment/deploy.ts';
@@ -15,7 +15,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 async function connect(caller: KeyCaller, query: object = {}) {
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const id = `${caller.env}/${caller.agentId}`;
   const stream = await streams.admitAgent(caller, { env: caller.env, ...query }, id);
   await stream.catchUp();

@@ -17,7 +17,7 @@ async function aRegistrar(changed: Partial<RegistrarParts> = {}) {
   const registrar = new Registrar({ ...parts, newPerMinute: 20_000, maxLive: 200_000, ...changed });
   const bring = async (agentId: string, over: { tenantId?: string; keyId?: string } = {}) => {
     const source = { tenantId: 't1', env: 'production' as const, keyId: 'k1', ...over };
-    const found = await registrar.seen(source, agentId);
+    const found = await registrar.noteSeen(source, agentId);
     return found !== null && found.retiredAt === null;
   };
   const bringAll = async (prefix: string, count: number, over = {}) => {
@@ -129,7 +129,7 @@ it('keeps what was left out for other nodes and later starts', async () => {
 it('serves agents that a limit cannot be asked about, unregistered', async () => {
   const limits = { hit: async () => ({ ok: false, retryAfter: 30 }) as const, takeBack: async () => {} };
   const { bring, agents } = await aRegistrar({ limits });
-  await agents.seen('t1', 'known', 'production', 0, uuid());
+  await agents.noteSeen('t1', 'known', 'production', 0, uuid());
   expect(await bring('known')).toBe(true);
   expect(await bring('new')).toBe(false);
 });

@@ -112,7 +112,7 @@ it('resolve by the lowest priority that matches, within the environment asked fo
 
 it('resolve to the explicit assignment first, and by the tags of the registration', async () => {
   const { tenantId } = user;
-  await t.hub.store.agents.seen(tenantId, 'web-1', 'production', t.clock.now(), t.hub.secrets.uuid());
+  await t.hub.store.agents.noteSeen(tenantId, 'web-1', 'production', t.clock.now(), t.hub.secrets.uuid());
   await create({ tag_match: { team: 'a' } });
   expect((await resolve('web-1')).source).toBe('none');
   await t.hub.store.agents.update(tenantId, 'web-1', { tags: { team: 'a', more: 'x' } });

@@ -1,7 +1,7 @@
 // Events of an agent, and in a run, over time.
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { deploy } from '../deployment/deploy.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -39,7 +39,7 @@ const ingest = (...events: object[]) =>
   );
 
 it("an agent's streams, documents and approvals, in the range", async () => {
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const query = { env: key.env, bundle_name: 'shop' };
   await (await streams.admitAgent(key, query, 'stream-1')).catchUp();
   const openedAt = t.clock.now();

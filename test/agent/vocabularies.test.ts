@@ -1,7 +1,7 @@
 // Agents of two vocabularies in one fleet: whoever is given a document that it cannot load is named where somebody
 // deploys or assigns it, and in its status.
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { makeEvaluator, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
@@ -35,7 +35,7 @@ contracts:
 `;
 
 async function connect(api: 'console' | 'hosted', agentId: string, query: object = {}) {
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const stream =
     api === 'console'
       ? await streams.admitAgent(t.key(user, 'production', agentId), query, agentId)

@@ -270,7 +270,7 @@ it('are refused when their arguments would take more room than a body may have',
 it('whose large arguments were dropped still tell their size', async () => {
   const tool_args = { text: 'x'.repeat(70_000) };
   const { id } = await ask({ tool_args });
-  await t.hub.store.approvals.dropLargeArgs(t.clock.now() + 1, 10);
+  await t.hub.store.approvals.removeLargeArgs(t.clock.now() + 1, 10);
   const { body: left } = await t.call('getApproval', { params: { approval_id: id } }, key);
   expect(left.tool_args).toEqual({ _truncated: true, bytes: JSON.stringify(tool_args).length });
 });

@@ -32,7 +32,7 @@ const minuteMs = 60_000;
 
 class CountingStream implements Follower<CountingStream> {
   readonly agentId: string;
-  seen = 0;
+  lastOrder = 0;
   index = -1;
   nextOfAgent: CountingStream | null = null;
   /** Deployments that it was sent since it opened. */
@@ -43,8 +43,8 @@ class CountingStream implements Follower<CountingStream> {
   }
 
   take(placed: PlacedFrame): void {
-    if (this.seen >= placed.order) return;
-    this.seen = placed.order;
+    if (this.lastOrder >= placed.order) return;
+    this.lastOrder = placed.order;
     if (placed.frame.type === 'contract_update') this.deployments++;
   }
 }
@@ -75,8 +75,9 @@ async function openHub(clock: ManualClock, tenantId: string) {
   const secrets = createSecrets('a master secret for a simulation, long enough', { cost: 1024 });
   const broadcast = createLocalBroadcast({ clock, log: silentLog });
   const registrar: ActorPorts['registrar'] = {
-    seen: async (source, agentId) =>
-      (await store.agents.seen(source.tenantId, agentId, source.env, clock.now(), randomUUID())).registration,
+    noteSeen: async (source, agentId) =>
+      (await store.agents.noteSeen(source.tenantId, agentId, source.env, clock.now(), randomUUID()))
+        .registration,
   };
   const actors = createActors<HubKinds, ActorPorts>({
     definitions: hubKinds,

@@ -125,7 +125,7 @@ it('an agent keeps an environment that it was seen in, though another node noted
   const name = databases.newName();
   const store = await databases.open(name);
   const tenantId = uuid();
-  await store.agents.seen(tenantId, 'a', 'production', t0, uuid());
+  await store.agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
   const agents = client.db(name).collection<AgentRow>('agents');
   const overtaken = new Proxy(agents, {
     get: (target, method) => {

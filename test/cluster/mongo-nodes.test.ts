@@ -346,7 +346,8 @@ describe('mongo, an owner that was paused and does not know that another has tak
   it('cannot assign agents that the new owner assigned', async () => {
     const { at, close } = await nodes(2);
     const tenantId = uuid();
-    for (const agentId of ['a', 'b']) await at(0).agents.seen(tenantId, agentId, 'production', t0, uuid());
+    for (const agentId of ['a', 'b'])
+      await at(0).agents.noteSeen(tenantId, agentId, 'production', t0, uuid());
     await at(0).agents.assign(tenantId, ['a', 'b'], 'old', 10);
     await at(1).agents.assign(tenantId, ['a'], 'new', 20);
     await expect(at(0).agents.assign(tenantId, ['a'], 'old', 10)).rejects.toMatchObject(stale);

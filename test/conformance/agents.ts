@@ -22,7 +22,7 @@ export function agentsContract(name: string, open: Open): void {
       const { agents } = shared.get();
       const tenantId = uuid();
       const ids = Array.from({ length: 20 }, () => uuid());
-      const made = await Promise.all(ids.map((id) => agents.seen(tenantId, 'a', 'production', t0, id)));
+      const made = await Promise.all(ids.map((id) => agents.noteSeen(tenantId, 'a', 'production', t0, id)));
       const stored = await agents.get(tenantId, 'a');
       expect(stored).toEqual({
         id: stored?.id,
@@ -42,37 +42,37 @@ export function agentsContract(name: string, open: Open): void {
       });
       expect(ids).toContain(stored?.id);
       expect(made.every(({ registration }) => registration?.id === stored?.id)).toBe(true);
-      expect(made.filter((one) => one.made)).toHaveLength(1);
+      expect(made.filter((one) => one.isNew)).toHaveLength(1);
       expect(await agents.count(tenantId)).toBe(1);
     });
 
     it('last seen never goes backwards, nor does the environment with it', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      await agents.seen(tenantId, 'a', 'production', t0 + 10, uuid());
-      expect(await agents.seen(tenantId, 'a', 'staging', t0 + 5, uuid())).toMatchObject({
+      await agents.noteSeen(tenantId, 'a', 'production', t0 + 10, uuid());
+      expect(await agents.noteSeen(tenantId, 'a', 'staging', t0 + 5, uuid())).toMatchObject({
         registration: { lastEnv: 'production', lastSeenAt: t0 + 10 },
-        made: false,
+        isNew: false,
       });
-      expect(await agents.seen(tenantId, 'a', 'staging', t0 + 15, null)).toMatchObject({
+      expect(await agents.noteSeen(tenantId, 'a', 'staging', t0 + 15, null)).toMatchObject({
         registration: { lastEnv: 'staging', lastSeenAt: t0 + 15, createdAt: t0 + 10 },
-        made: false,
+        isNew: false,
       });
     });
 
     it('keeps every environment in which an agent was seen, also of what arrives late', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      await agents.seen(tenantId, 'a', 'staging', t0 + 10, uuid());
-      await agents.seen(tenantId, 'a', 'production', t0 + 20, uuid());
-      await agents.seen(tenantId, 'a', 'development', t0 + 5, null);
+      await agents.noteSeen(tenantId, 'a', 'staging', t0 + 10, uuid());
+      await agents.noteSeen(tenantId, 'a', 'production', t0 + 20, uuid());
+      await agents.noteSeen(tenantId, 'a', 'development', t0 + 5, null);
       const seenEnvs = ['production', 'staging', 'development'];
       expect(await agents.get(tenantId, 'a')).toMatchObject({ lastEnv: 'production', seenEnvs });
       await Promise.all([
-        agents.seen(tenantId, 'b', 'staging', t0 + 30, uuid()),
-        agents.seen(tenantId, 'b', 'development', t0 + 30, uuid()),
+        agents.noteSeen(tenantId, 'b', 'staging', t0 + 30, uuid()),
+        agents.noteSeen(tenantId, 'b', 'development', t0 + 30, uuid()),
       ]);
-      const { registration } = await agents.seen(tenantId, 'b', 'staging', t0 + 40, null);
+      const { registration } = await agents.noteSeen(tenantId, 'b', 'staging', t0 + 40, null);
       expect(registration).toMatchObject({ lastEnv: 'staging', seenEnvs: ['staging', 'development'] });
       const { items } = await agents.list(tenantId, { limit: 9, after: null });
       expect(items.map((one) => one.seenEnvs)).toEqual([seenEnvs, ['staging', 'development']]);
@@ -81,7 +81,8 @@ export function agentsContract(name: string, open: Open): void {
     it('lists by agent id', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      for (const agentId of ['b', 'a', 'c']) await agents.seen(tenantId, agentId, 'production', t0, uuid());
+      for (const agentId of ['b', 'a', 'c'])
+        await agents.noteSeen(tenantId, agentId, 'production', t0, uuid());
       const page = async (limit: number, after: string | null) => {
         const { items, more } = await agents.list(tenantId, { limit, after });
         return [items.map(({ agentId }) => agentId).join(), more];
@@ -97,10 +98,10 @@ export function agentsContract(name: string, open: Open): void {
     it('an agent that may not be registered is not', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      const none = { registration: null, made: false };
-      const seen = (id: string | null) => agents.seen(tenantId, 'a', 'production', t0, id);
+      const none = { registration: null, isNew: false };
+      const seen = (id: string | null) => agents.noteSeen(tenantId, 'a', 'production', t0, id);
       expect(await seen(null)).toEqual(none);
-      await agents.putManifest(tenantId, manifest('a'), t0);
+      await agents.updateManifest(tenantId, manifest('a'), t0);
       await agents.report(tenantId, 'production', {
         agentId: 'a',
         bundleName: null,
@@ -112,7 +113,7 @@ export function agentsContract(name: string, open: Open): void {
       // One of those who see it at the same moment may register it.
       const id = uuid();
       const all = await Promise.all([seen(null), seen(id), seen(null)]);
-      expect(all.filter(({ made }) => made)).toHaveLength(1);
+      expect(all.filter(({ isNew }) => isNew)).toHaveLength(1);
       expect(all[1]?.registration?.id).toBe(id);
     });
 
@@ -121,7 +122,7 @@ export function agentsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const old = t0 - 2_000_000_000;
       for (const agentId of ['a', 'b', 'kept', 'young']) {
-        await agents.seen(tenantId, agentId, 'production', agentId === 'young' ? old + 10 : old, uuid());
+        await agents.noteSeen(tenantId, agentId, 'production', agentId === 'young' ? old + 10 : old, uuid());
       }
       await agents.update(tenantId, 'a', { displayName: 'A', tags: { team: 'x' } });
       await agents.assign(tenantId, ['kept'], 'base');
@@ -139,14 +140,14 @@ export function agentsContract(name: string, open: Open): void {
       expect(await agents.listReports(tenantId, 'production', 9)).toMatchObject([{ agentId: 'young' }]);
       const retired = { ...before, retiredAt: t0 };
       expect(await agents.get(tenantId, 'a')).toEqual(retired);
-      expect(await agents.seen(tenantId, 'a', 'staging', t0 + 1, null)).toEqual({
+      expect(await agents.noteSeen(tenantId, 'a', 'staging', t0 + 1, null)).toEqual({
         registration: retired,
-        made: false,
+        isNew: false,
       });
       const back = await Promise.all(
-        [1, 2, 3].map((n) => agents.seen(tenantId, 'a', 'staging', t0 + n, uuid())),
+        [1, 2, 3].map((n) => agents.noteSeen(tenantId, 'a', 'staging', t0 + n, uuid())),
       );
-      expect(back.filter(({ made }) => made)).toHaveLength(1);
+      expect(back.filter(({ isNew }) => isNew)).toHaveLength(1);
       expect(await agents.get(tenantId, 'a')).toEqual({
         ...before,
         lastEnv: 'staging',
@@ -176,7 +177,7 @@ export function agentsContract(name: string, open: Open): void {
       const { agents } = shared.get();
       const tenantId = uuid();
       for (const text of hostileTexts) {
-        await agents.seen(tenantId, text, 'production', t0, uuid());
+        await agents.noteSeen(tenantId, text, 'production', t0, uuid());
         const tags = JSON.parse(`{"__proto__":"p",${JSON.stringify(`k${text}`)}:${JSON.stringify(text)}}`);
         await agents.update(tenantId, text, { displayName: text, tags });
         const stored = await agents.get(tenantId, text);
@@ -189,7 +190,7 @@ export function agentsContract(name: string, open: Open): void {
     it('an update changes what the patch names', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      const { registration: first } = await agents.seen(tenantId, 'a', 'production', t0, uuid());
+      const { registration: first } = await agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
       const patch = { displayName: 'Agent A', tags: { team: 'x' }, bundleName: 'base' };
       expect(await agents.update(tenantId, 'a', patch)).toEqual({ ...first, ...patch });
       expect(await agents.update(tenantId, 'a', { bundleName: null })).toEqual({
@@ -204,7 +205,8 @@ export function agentsContract(name: string, open: Open): void {
     it('assigns those that are registered', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      for (const agentId of ['a', 'b', 'c']) await agents.seen(tenantId, agentId, 'production', t0, uuid());
+      for (const agentId of ['a', 'b', 'c'])
+        await agents.noteSeen(tenantId, agentId, 'production', t0, uuid());
       const assigned = await agents.assign(tenantId, ['a', 'ghost', 'c', 'a'], 'base');
       expect([...assigned].sort()).toEqual(['a', 'c']);
       const { items } = await agents.list(tenantId, { limit: 9, after: null });
@@ -217,14 +219,14 @@ export function agentsContract(name: string, open: Open): void {
     it('a manifest is of an agent that is registered, and the next replaces it', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      await agents.seen(tenantId, 'a', 'staging', t0, uuid());
-      await agents.putManifest(tenantId, manifest('a'), t0);
+      await agents.noteSeen(tenantId, 'a', 'staging', t0, uuid());
+      await agents.updateManifest(tenantId, manifest('a'), t0);
       expect(await agents.get(tenantId, 'a')).toMatchObject({
         manifest: { ...manifest('a'), updatedAt: t0 },
         createdAt: t0,
       });
       await agents.update(tenantId, 'a', { bundleName: 'base' });
-      await agents.putManifest(tenantId, manifest('a', 'v2'), t0 + 5);
+      await agents.updateManifest(tenantId, manifest('a', 'v2'), t0 + 5);
       expect(await agents.get(tenantId, 'a')).toMatchObject({
         manifest: { ...manifest('a', 'v2'), updatedAt: t0 + 5 },
         bundleName: 'base',
@@ -242,7 +244,7 @@ export function agentsContract(name: string, open: Open): void {
         policyVersion,
         at,
       });
-      await agents.seen(tenantId, 'a', 'production', t0, uuid());
+      await agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
       await agents.report(tenantId, 'production', report('base', 'two', t0 + 2));
       await agents.report(tenantId, 'production', report('base', 'one', t0 + 1));
       await agents.report(tenantId, 'production', report('base', 'three', t0 + 3));
@@ -267,7 +269,7 @@ export function agentsContract(name: string, open: Open): void {
     it('keeps the reports of the newest bundles of an agent', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      await agents.seen(tenantId, 'a', 'production', t0, uuid());
+      await agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
       for (let n = 0; n < maxReportedBundles + 3; n++) {
         const report = { agentId: 'a', bundleName: `b${n}`, policyVersion: 'v1', at: t0 + n };
         await agents.report(tenantId, 'production', report);
@@ -279,7 +281,7 @@ export function agentsContract(name: string, open: Open): void {
     it('of parallel reports the newest stays', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      await agents.seen(tenantId, 'a', 'production', t0, uuid());
+      await agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
       await parallel(30, (i) =>
         agents.report(tenantId, 'production', {
           agentId: 'a',
@@ -298,9 +300,9 @@ export function agentsContract(name: string, open: Open): void {
       const tenantId = uuid();
       const old = t0 - 1_000_000_000;
       for (const agentId of ['a', 'b', 'c', 'kept']) {
-        await agents.seen(tenantId, agentId, 'production', old, uuid());
+        await agents.noteSeen(tenantId, agentId, 'production', old, uuid());
       }
-      await agents.seen(tenantId, 'young', 'production', old + 10, uuid());
+      await agents.noteSeen(tenantId, 'young', 'production', old + 10, uuid());
       await agents.assign(tenantId, ['kept'], 'base');
       expect(await agents.removeBefore(old, 10)).toBe(0);
       expect(await agents.removeBefore(old + 10, 2)).toBe(2);
@@ -313,15 +315,15 @@ export function agentsContract(name: string, open: Open): void {
     it('tenants do not see or change each other', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      const { registration: mine } = await agents.seen(tenantId, 'a', 'production', t0, uuid());
+      const { registration: mine } = await agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
       const stranger = uuid();
       expect(await agents.get(stranger, 'a')).toBeNull();
       expect(await listed(agents, stranger)).toEqual([]);
       expect(await agents.count(stranger)).toBe(0);
       expect(await agents.update(stranger, 'a', { displayName: 'x' })).toBeNull();
       expect(await agents.assign(stranger, ['a'], 'x')).toEqual([]);
-      await agents.seen(stranger, 'a', 'staging', t0 + 99, uuid());
-      await agents.putManifest(stranger, manifest('a'), t0 + 99);
+      await agents.noteSeen(stranger, 'a', 'staging', t0 + 99, uuid());
+      await agents.updateManifest(stranger, manifest('a'), t0 + 99);
       expect(await agents.get(tenantId, 'a')).toEqual(mine);
     });
   });

@@ -17,6 +17,7 @@ import {
 
 const summaryOf = (composition: Composition) => {
   const {
+    id: _id,
     tenantId: _t,
     items,
     documentKind: _k,

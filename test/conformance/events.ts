@@ -69,7 +69,7 @@ export function eventsContract(name: string, open: Open): void {
       const store = shared.get();
       const tenantId = uuid();
       const [known, fresh] = [uuid(), uuid()];
-      await store.agents.seen(tenantId, 'known', 'staging', t0, known);
+      await store.agents.noteSeen(tenantId, 'known', 'staging', t0, known);
       const batch = aBatch(tenantId, [anEvent({ agentId: 'fresh' }), anEvent({ agentId: 'known' })], {
         agents: [
           { agentId: 'fresh', newId: fresh, on: { api: 'console' } },
@@ -79,7 +79,7 @@ export function eventsContract(name: string, open: Open): void {
       });
       const { agents, ...counts } = await store.events.ingest(batch);
       expect(counts).toMatchObject({ accepted: 2, duplicates: 0 });
-      expect(agents?.map(({ made, registration }) => [registration?.id, made])).toEqual([
+      expect(agents?.map(({ isNew, registration }) => [registration?.id, isNew])).toEqual([
         [fresh, true],
         [known, false],
         [undefined, false],

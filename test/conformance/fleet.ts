@@ -15,13 +15,13 @@ export function fleetContract(name: string, open: Open): void {
       const ids = ['b', 'a', 'd', 'c', 'e'];
       // Made in this order; seen last in the order of their names, two at one moment.
       for (const [i, agentId] of ids.entries())
-        await agents.seen(tenantId, agentId, 'production', t0 + i, uuid());
+        await agents.noteSeen(tenantId, agentId, 'production', t0 + i, uuid());
       for (const [i, agentId] of ['a', 'b', 'c', 'd'].entries()) {
-        await agents.seen(tenantId, agentId, 'staging', t0 + 10 + (i >> 1), null);
+        await agents.noteSeen(tenantId, agentId, 'staging', t0 + 10 + (i >> 1), null);
       }
       await agents.update(tenantId, 'e', { displayName: 'E %_ Mailer', tags: { team: 'x' } });
-      await agents.putManifest(tenantId, { agentId: 'a', policyVersion: 'x', contracts: [] }, t0);
-      await agents.seen(uuid(), 'stranger', 'production', t0, uuid());
+      await agents.updateManifest(tenantId, { agentId: 'a', policyVersion: 'x', contracts: [] }, t0);
+      await agents.noteSeen(uuid(), 'stranger', 'production', t0, uuid());
 
       const all = async (query: Partial<AgentQuery>): Promise<string> => {
         const found: string[] = [];
@@ -68,7 +68,8 @@ export function fleetContract(name: string, open: Open): void {
         const [found] = await agents.listVocabularies(tenantId, [agentId]);
         return found && [found.lastApi, found.loadsAny];
       };
-      const seen = (at: number, on?: SeenOn) => agents.seen(tenantId, 'a', 'production', t0 + at, uuid(), on);
+      const seen = (at: number, on?: SeenOn) =>
+        agents.noteSeen(tenantId, 'a', 'production', t0 + at, uuid(), on);
       await seen(1);
       expect(await spoken()).toEqual([null, false]);
       expect((await seen(2, { api: 'hosted', loadsAny: true })).registration).toMatchObject({
@@ -83,7 +84,7 @@ export function fleetContract(name: string, open: Open): void {
       expect(await spoken()).toEqual(['console', true]);
       await seen(5, { api: 'console', loadsAny: false });
       expect(await spoken()).toEqual(['console', false]);
-      await agents.seen(tenantId, 'b', 'production', t0, uuid(), { api: 'hosted', loadsAny: true });
+      await agents.noteSeen(tenantId, 'b', 'production', t0, uuid(), { api: 'hosted', loadsAny: true });
       expect(await agents.get(tenantId, 'b')).toMatchObject({ lastApi: 'hosted', loadsAny: true });
       expect(await agents.listVocabularies(uuid(), ['a'])).toEqual([]);
       expect(await spoken('unknown')).toBeUndefined();
@@ -93,12 +94,12 @@ export function fleetContract(name: string, open: Open): void {
       const { agents } = shared.get();
       const tenantId = uuid();
       const on = { api: 'console' } as const;
-      for (const id of ['c', 'a', 'b']) await agents.seen(tenantId, id, 'production', t0, uuid(), on);
-      await agents.seen(tenantId, 'elsewhere', 'staging', t0, uuid(), on);
-      await agents.seen(tenantId, 'hosted', 'production', t0, uuid(), { api: 'hosted' });
-      await agents.seen(tenantId, 'any', 'production', t0, uuid(), { ...on, loadsAny: true });
-      await agents.seen(tenantId, 'unsaid', 'production', t0, uuid());
-      await agents.seen(uuid(), 'stranger', 'production', t0, uuid(), on);
+      for (const id of ['c', 'a', 'b']) await agents.noteSeen(tenantId, id, 'production', t0, uuid(), on);
+      await agents.noteSeen(tenantId, 'elsewhere', 'staging', t0, uuid(), on);
+      await agents.noteSeen(tenantId, 'hosted', 'production', t0, uuid(), { api: 'hosted' });
+      await agents.noteSeen(tenantId, 'any', 'production', t0, uuid(), { ...on, loadsAny: true });
+      await agents.noteSeen(tenantId, 'unsaid', 'production', t0, uuid());
+      await agents.noteSeen(uuid(), 'stranger', 'production', t0, uuid(), on);
       const page = async (limit: number, after: string | null) => {
         const query = { env: 'production', api: 'console', limit, after } as const;
         const { items, more } = await agents.listLastOn(tenantId, query);

@@ -52,7 +52,7 @@ export function identitiesContract(name: string, open: Open): void {
       const [providerSession, other] = [uuid(), uuid()];
       const login = aLogin({ method: 'oidc', providerSession });
       for (const one of [login, aLogin({ method: 'oidc', providerSession: other }), aLogin()])
-        await logins.put(one);
+        await logins.create(one);
       expect(await logins.listOfProviderSession(providerSession, t0, 10)).toEqual([login]);
       expect(await logins.listOfProviderSession(providerSession, login.expiresAt, 10)).toEqual([]);
       await logins.remove(login.tokenHash);

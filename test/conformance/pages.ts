@@ -130,7 +130,7 @@ export function pagesContract(name: string, open: Open): void {
       const json = JSON.stringify(toolArgs);
       const approval = anApproval({ tenantId, ...over, toolArgs: null, argsBytes: json.length });
       const { id, env, createdAt } = approval;
-      const kept = await approvals.keepArgs(
+      const kept = await approvals.createArgs(
         { tenantId, env, keyId, id, json, bytes: json.length, createdAt },
         quota,
       );
@@ -225,7 +225,7 @@ export function pagesContract(name: string, open: Open): void {
       const json = JSON.stringify(toolArgs);
       const { id, env } = approval;
       const repeat = { tenantId, env, keyId: 'k', id, json, bytes: json.length, createdAt: t0 + 2 };
-      expect(await approvals.keepArgs(repeat, quota)).toBe('kept');
+      expect(await approvals.createArgs(repeat, quota)).toBe('kept');
       expect((await approvals.getWhole(tenantId, id))?.toolArgs).toEqual(toolArgs);
     });
 
@@ -233,10 +233,10 @@ export function pagesContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const { approval } = await ask(tenantId, largeArgs, {}, 1.5 * largeArgs);
-      await approvals.dropArgs(uuid(), approval.id);
+      await approvals.removeArgs(uuid(), approval.id);
       expect((await ask(tenantId, largeArgs, {}, 1.5 * largeArgs)).kept).toBe('full');
-      await approvals.dropArgs(tenantId, approval.id);
-      await approvals.dropArgs(tenantId, approval.id);
+      await approvals.removeArgs(tenantId, approval.id);
+      await approvals.removeArgs(tenantId, approval.id);
       expect((await ask(tenantId, largeArgs, {}, 1.5 * largeArgs)).kept).toBe('kept');
     });
 
@@ -247,8 +247,8 @@ export function pagesContract(name: string, open: Open): void {
       const old = await ask(tenantId, largeArgs, { createdAt: before - 1 });
       const small = await ask(tenantId, maxInlineArgs, { createdAt: before - 1 });
       const young = await ask(tenantId, largeArgs, { createdAt: before });
-      expect(await approvals.dropLargeArgs(before, 10)).toBe(1);
-      expect(await approvals.dropLargeArgs(before, 10)).toBe(0);
+      expect(await approvals.removeLargeArgs(before, 10)).toBe(1);
+      expect(await approvals.removeLargeArgs(before, 10)).toBe(0);
       const { argsBytes } = old.approval;
       expect(await approvals.getWhole(tenantId, old.approval.id)).toMatchObject({
         toolArgs: null,

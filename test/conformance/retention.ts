@@ -86,7 +86,7 @@ export function retentionContract(name: string, open: Open): void {
           toolArgs: null,
         });
         const { env } = approval;
-        await store.approvals.keepArgs(
+        await store.approvals.createArgs(
           { tenantId, id, env, keyId: 'k', json: '{"a":1}', bytes: 5_000, createdAt: t0 },
           1e9,
         );

@@ -120,7 +120,7 @@ export function searchTextsContract(name: string, open: Open): void {
     it('agents', async () => {
       const tenantId = uuid();
       for (const [i, displayName] of oddTexts.entries()) {
-        await shared.get().agents.seen(tenantId, `-${i + 1}-`, 'production', t0, uuid());
+        await shared.get().agents.noteSeen(tenantId, `-${i + 1}-`, 'production', t0, uuid());
         await shared.get().agents.update(tenantId, `-${i + 1}-`, { displayName });
       }
       await findsAll(tenantId, oddTexts, async (store, id, search) => {

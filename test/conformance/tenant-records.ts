@@ -29,7 +29,7 @@ async function filled(store: DocumentStore) {
   const key = aKey({ tenantId });
   const login = aLogin({ tenantId, userId: admin.id, expiresAt: t0 + 1_000_000 });
   expect(await store.tenants.create(tenant, admin, aSigningKey({ tenantId }))).toBe('created');
-  await store.logins.put(login);
+  await store.logins.create(login);
   await store.logins.signedInFrom(admin.id, '10.0.0.1', t0);
   await store.keys.create(key);
   await store.contracts.create(aContract({ tenantId, contractId: 'limit' }));
@@ -37,7 +37,7 @@ async function filled(store: DocumentStore) {
   await store.bundles.upload(aBundle({ tenantId, name: 'base' }));
   await store.rules.create(aRule({ tenantId }));
   await store.approvals.request(anApproval({ tenantId }));
-  await store.agents.seen(tenantId, 'agent-1', 'production', t0, aKey().id);
+  await store.agents.noteSeen(tenantId, 'agent-1', 'production', t0, aKey().id);
   await store.events.ingest(aBatch(tenantId, [anEvent(), anEvent({ payload: { session_id: 's' } })]));
   await store.audit.append([aNote({ tenantId })]);
   const request = { tenantId, id: uuid(), bodyHash: 'hash' };

@@ -205,7 +205,7 @@ export function loginsContract(name: string, open: Open): void {
     it('is there until it expires', async () => {
       const { logins } = shared.get();
       const login = aLogin();
-      await logins.put(login);
+      await logins.create(login);
       expect(await logins.get(login.tokenHash, login.expiresAt - 1)).toEqual(login);
       expect(await logins.get(login.tokenHash, login.expiresAt)).toBeNull();
       expect(await logins.get(sha256('unknown'), t0)).toBeNull();
@@ -214,7 +214,7 @@ export function loginsContract(name: string, open: Open): void {
     it('extending moves the expiry and is harmless when the login is gone', async () => {
       const { logins } = shared.get();
       const login = aLogin();
-      await logins.put(login);
+      await logins.create(login);
       await logins.extend(login.tokenHash, login.expiresAt + 5000, t0 + 5000);
       expect(await logins.get(login.tokenHash, login.expiresAt + 4999)).toEqual({
         ...login,
@@ -238,7 +238,7 @@ export function loginsContract(name: string, open: Open): void {
         method: null,
       });
       const over = aLogin({ userId: first.userId, expiresAt: t0 + 10 });
-      for (const login of [first, second, over, aLogin()]) await logins.put(login);
+      for (const login of [first, second, over, aLogin()]) await logins.create(login);
       expect(await logins.listOfUser(first.userId, t0 + 10, 9)).toEqual([second, first]);
       expect(await logins.listOfUser(first.userId, t0 + 10, 1)).toEqual([second]);
       expect(await logins.listOfUser(uuid(), t0, 9)).toEqual([]);
@@ -248,7 +248,7 @@ export function loginsContract(name: string, open: Open): void {
       const { logins } = shared.get();
       const userId = uuid();
       const [a, b, other] = [aLogin({ userId }), aLogin({ userId }), aLogin()];
-      for (const login of [a, b, other]) await logins.put(login);
+      for (const login of [a, b, other]) await logins.create(login);
       await logins.removeOfUser(userId);
       expect(await logins.get(a.tokenHash, t0)).toBeNull();
       expect(await logins.get(b.tokenHash, t0)).toBeNull();
@@ -259,7 +259,7 @@ export function loginsContract(name: string, open: Open): void {
       const { logins } = shared.get();
       await logins.removeExpired(t0 - 1_000_000);
       const old = t0 - 10_000_000;
-      for (let i = 0; i < 3; i++) await logins.put(aLogin({ expiresAt: old + i }));
+      for (let i = 0; i < 3; i++) await logins.create(aLogin({ expiresAt: old + i }));
       expect(await logins.removeExpired(old + 1)).toBe(2);
       expect(await logins.removeExpired(old + 1)).toBe(0);
       expect(await logins.removeExpired(old + 2)).toBe(1);
@@ -299,7 +299,7 @@ export function loginsContract(name: string, open: Open): void {
 
     it('finds nothing by a hostile token', async () => {
       const { logins } = shared.get();
-      await logins.put(aLogin());
+      await logins.create(aLogin());
       for (const text of hostileTexts) expect(await logins.get(text, t0)).toBeNull();
     });
   });

@@ -151,7 +151,7 @@ export function usersContract(name: string, open: Open): void {
       const { logins } = shared.get();
       const userId = uuid();
       const [own, other] = [aLogin({ userId }), aLogin({ userId })];
-      for (const login of [own, other]) await logins.put(login);
+      for (const login of [own, other]) await logins.create(login);
       await logins.removeOfUser(userId, own.tokenHash);
       expect(await logins.get(own.tokenHash, t0)).toEqual(own);
       expect(await logins.get(other.tokenHash, t0)).toBeNull();

@@ -70,13 +70,7 @@ const law: { readonly [layer: string]: readonly string[] } = {
 const frameCollections = /^src\/http\/(?:contract\/(?:hosted-)?frames|live\/(?:console|hosted)-frames)\.ts$/;
 
 /** Imports that the law refuses and that still exist. An entry that is no longer needed fails the test. */
-export const exceptions: readonly string[] = [
-  'src/agent/use-cases/streams.ts → src/deployment/use-cases/sent-copies.ts',
-  'src/agent/use-cases/streams.ts → src/deployment/use-cases/updates.ts',
-  'src/http/contract/handler.ts → src/hub/use-cases.ts',
-  'src/run/use-cases/runs.ts → src/bundle/use-cases/ruleset-names.ts',
-  'src/usage/use-cases/coverage.ts → src/agent/use-cases/compiled-rulings.ts',
-];
+export const exceptions: readonly string[] = ['src/http/contract/handler.ts → src/hub/use-cases.ts'];
 
 interface Place {
   readonly layer: string;

@@ -91,6 +91,30 @@ it(`writes comments in sentences of at most ${maxWords} words`, () => {
   expect(long.map(({ file, sentence }) => `${file}: ${sentence}`)).toEqual([]);
 });
 
+/** Comments, and of pages the lines that begin a paragraph, an item or a title. */
+const beginning = /^(?:What|Who|Whoever|Whatever|Whether|That)\b(?!.*\?)/;
+const beginningsOf = (text: string): readonly string[] =>
+  text
+    .replace(/^ *```[\s\S]*?^ *```/gm, '')
+    .split('\n')
+    .filter((line) => !line.startsWith('|'))
+    .flatMap((line, at, lines) => {
+      const bare = line.replace(/^(?:[\s>#]|[-*] |\d+\. |\*\*)*/, '');
+      const isStart = bare !== line || at === 0 || lines[at - 1]?.trim() === '';
+      const sentences = bare.split(/(?<=[.!?])\s+(?=[A-Z`@(])/);
+      return isStart ? sentences : sentences.slice(1);
+    });
+
+it('begins no sentence with What, Who, Whether or That, save a question', () => {
+  const comments = code.flatMap(({ file, text }) =>
+    commentsOf(text).flatMap((comment) => sentencesOf(comment).map((sentence) => ({ file, sentence }))),
+  );
+  const lines = pages.flatMap(({ file, text }) => beginningsOf(text).map((sentence) => ({ file, sentence })));
+  expect(lines.length).toBeGreaterThan(2_000);
+  const wrong = [...comments, ...lines].filter(({ sentence }) => beginning.test(sentence));
+  expect(wrong.map(({ file, sentence }) => `${file}: ${sentence.slice(0, 100)}`)).toEqual([]);
+});
+
 it('finds a participle, an idle word and a long sentence', () => {
   expect(declaration.test('const found = 1')).toBe(true);
   expect(declaration.test('(found: string) => 1')).toBe(true);
@@ -98,5 +122,8 @@ it('finds a participle, an idle word and a long sentence', () => {
   const [comment = ''] = commentsOf(`// ${'word '.repeat(maxWords + 1)}\n`);
   expect(sentencesOf(comment).map(wordCount)).toEqual([maxWords + 1]);
   expect(sentencesOf('One fact; another fact.').map(wordCount)).toEqual([4]);
+  expect(
+    beginningsOf('- **What to do.** Wait.\nA line. That is all.').filter((one) => beginning.test(one)),
+  ).toEqual(['What to do.** Wait.', 'That is all.']);
   expect(sentencesOf('@throws HubError forbidden; not_found').map(wordCount)).toEqual([3, 1]);
 });

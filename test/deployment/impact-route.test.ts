@@ -1,6 +1,6 @@
 // Changes by a deploy of a text and of a composition, and the documents that agents run now.
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -77,7 +77,7 @@ it('says what comes, goes, and changes in which direction, and changes nothing',
 it('counts the agents by what they run now', async () => {
   const old = bundle(contract('a', 'deny'));
   await deploy(old);
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   for (const [agentId, policy_version] of [
     ['one', t.hub.secrets.sha256(old)],
     ['two', undefined],
@@ -105,7 +105,7 @@ it('names what runs by its newest deployment, where several versions have one do
   await deploy(bundle(contract('a', 'approve')));
   const { id } = await deploy(old);
   const policy_version = t.hub.secrets.sha256(old);
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const query = { env: 'production' as const, bundle_name: 'base', policy_version };
   await (await streams.admitAgent(t.key(user, 'production', 'one'), query, 'one')).catchUp();
   await settled();

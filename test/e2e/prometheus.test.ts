@@ -40,7 +40,7 @@ describe('rules', () => {
     expect(sections.map((section) => section.split('\n', 1)[0])).toEqual(alerts);
     for (const [i, section] of sections.entries()) {
       expect(rules).toContain(`runbook_url: docs/runbook.md#${alerts[i]?.toLowerCase()}\n`);
-      for (const part of ['**What people notice.**', '**What to look at.**', '**What to do.**'])
+      for (const part of ['**Symptoms.**', '**Checks.**', '**Remedy.**'])
         expect(section, alerts[i]).toContain(part);
     }
   });

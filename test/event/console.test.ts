@@ -1,6 +1,6 @@
 // Audit events: what is stored, announced, found and counted.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { deploy } from '../deployment/deploy.ts';
@@ -91,7 +91,7 @@ it('of agents that a key is not bound to are listed as rejected, and the others 
   const stored = (await t.call('searchEvents', {}, user)).body;
   expect(stored.map(({ agent_id }) => agent_id).sort()).toEqual(['team-a.1', 'team-a.2']);
   expect(await t.hub.store.agents.get(user.tenantId, 'team-b.1')).toBeNull();
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const message = { type: 'events', body: { events: of('team-b.1', 'team-a.1') } } as const;
   expect(await streams.message(bound, message)).toMatchObject({
     rejected: [{ index: 0, code: 'forbidden' }],

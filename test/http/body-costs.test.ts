@@ -4,7 +4,6 @@
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createBudgets } from '../../src/admission/byte-budgets.ts';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Caller } from '../../src/http/contract/call.ts';
 import { defaultBody, type RouteDeclaration } from '../../src/http/contract/route.ts';
 import { createCors } from '../../src/http/headers.ts';
@@ -16,6 +15,7 @@ import type { Session } from '../../src/http/live/session.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { createPipeline, type Pipeline } from '../../src/http/pipeline.ts';
 import { bind } from '../../src/http/serve.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { handlers } from '../../src/hub/api/console-handlers.ts';
 import { eventStreams } from '../../src/hub/api/event-stream-handlers.ts';
 import { apiFamilies } from '../../src/hub/api/families.ts';
@@ -83,7 +83,7 @@ beforeAll(async () => {
   user = await t.tenant();
   const { hub, clock } = t;
   const identified = (route: Pick<RouteDeclaration, 'auth'>) => ({ caller: callerOf(route), cookie: null });
-  const agentStreams = streamHandlers(hub, createAgentStreams(hub, 'n1'));
+  const agentStreams = streamHandlers(hub, agentStreamsOf(hub, 'n1'));
   const streams = { ...agentStreams, ...eventStreams(hub) };
   const budgets = createBudgets();
   const live = createLive({

@@ -2,11 +2,11 @@
 // entry in a roster, no actor awake, no timer. Real stream handlers, actors and store; connections without sockets.
 import { expect, it } from 'vitest';
 import { environmentKey } from '../../actors/protocol.ts';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import { oneApi } from '../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../src/http/live/console-frames.ts';
 import { createLive, type Live } from '../../src/http/live/live.ts';
 import type { Sink } from '../../src/http/live/session.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { makeHub } from '../harness.ts';
@@ -18,7 +18,7 @@ const cycles = runsOf(2000, 700);
 it('streams, ended in every way, leave nothing behind', async () => {
   const t = await makeHub();
   const user = await t.tenant();
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const timers = t.clock.pending;
   const live: Live = createLive({
     broadcast: t.broadcast,

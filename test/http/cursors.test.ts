@@ -1,7 +1,7 @@
 // Cursors of all lists that have them: a list takes its own alone.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { deploy } from '../deployment/deploy.ts';
@@ -23,7 +23,7 @@ beforeEach(async () => {
   await t.tenant('second@example.com');
   // Two of everything that is listed.
   for (const content of ['1', '2']) await deploy(t, user, 'listed', content);
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   for (const agentId of ['a1', 'a2']) {
     const key = t.key(user, 'production', agentId);
     const stream = await streams.admitAgent(key, { env: 'production' }, agentId);

@@ -1,8 +1,8 @@
 // Probes and health details.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Reply } from '../../src/http/contract/call.ts';
 import type { NodeHealth } from '../../src/http/contract/handler.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { health } from '../../src/hub/api/health-handlers.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import type { StorageState } from '../../src/shared/storage.ts';
@@ -117,7 +117,7 @@ it('tells a signed-in user the details', async () => {
 });
 
 it("counts the connected agents of the caller's tenant alone", async () => {
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const [first, second] = [await t.tenant(), await t.tenant()];
   const connect = async (key: KeyCaller) => {
     const stream = await streams.admitAgent(

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentKey, environmentKey } from '../../actors/protocol.ts';
 import { callerNames } from '../../src/admission/caller-name.ts';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { StreamHandlers, StreamQuery } from '../../src/http/contract/stream.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { environments } from '../../src/shared/ids.ts';
 import type { Store } from '../../src/shared/ports/store.ts';
@@ -19,7 +19,7 @@ beforeEach(async () => {
   t = await makeHub();
   user = await t.tenant();
   key = t.key(user);
-  streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
 });
 afterEach(() => t.close());
 
@@ -198,7 +198,7 @@ describe('of agents that ask for the mode of isolation', () => {
       () => new Promise<null>((resolve) => reads.push(() => resolve(null))),
     ) as unknown as Store['settings']['get'];
     const store = { ...t.hub.store, settings: { ...t.hub.store.settings, get } };
-    streams = streamHandlers(t.hub, createAgentStreams({ ...t.hub, store }, 'node-1'));
+    streams = streamHandlers(t.hub, agentStreamsOf({ ...t.hub, store }, 'node-1'));
     const opened = await Promise.all(Array.from({ length: 5 }, () => admit({ isolation: '1' })));
     const caughtUp = Promise.all(opened.map((stream) => stream.catchUp()));
     await vi.waitFor(() => expect(reads).toHaveLength(1));
@@ -404,7 +404,13 @@ describe('an agent id outside of the identifier rule', () => {
 
   it('is good where it is registered', async () => {
     const agentId = 'ann@example.com';
-    await t.hub.store.agents.seen(user.tenantId, agentId, 'production', t.clock.now(), crypto.randomUUID());
+    await t.hub.store.agents.noteSeen(
+      user.tenantId,
+      agentId,
+      'production',
+      t.clock.now(),
+      crypto.randomUUID(),
+    );
     expect((await admit({}, t.key(user, 'production', agentId))).agentId).toBe(agentId);
   });
 

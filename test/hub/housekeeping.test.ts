@@ -62,11 +62,11 @@ const listed = async (tenantId: string) =>
 it('forgets agents that were not seen for 90 days, but not one that is assigned to a bundle', async () => {
   const tenantId = uuid();
   for (const id of ['gone', 'assigned', 'seen']) {
-    await store.agents.seen(tenantId, id, 'production', clock.now(), uuid());
+    await store.agents.noteSeen(tenantId, id, 'production', clock.now(), uuid());
   }
   await store.agents.update(tenantId, 'assigned', { bundleName: 'base' });
   clock.advance(unseenMs - day);
-  await store.agents.seen(tenantId, 'seen', 'production', clock.now(), uuid());
+  await store.agents.noteSeen(tenantId, 'seen', 'production', clock.now(), uuid());
   start();
   await settled();
   expect(await store.agents.get(tenantId, 'gone')).not.toBeNull();
@@ -79,13 +79,13 @@ it('forgets agents that were not seen for 90 days, but not one that is assigned 
 it('retires agents that were not seen for 7 days, but not one that is assigned to a bundle', async () => {
   const tenantId = uuid();
   for (const id of ['idle', 'assigned', 'seen']) {
-    await store.agents.seen(tenantId, id, 'production', clock.now(), uuid());
+    await store.agents.noteSeen(tenantId, id, 'production', clock.now(), uuid());
   }
   await store.agents.update(tenantId, 'assigned', { bundleName: 'base' });
   await store.agents.addLeftOut(tenantId, Math.floor(clock.now() / hour), 5);
   const left = Math.floor(clock.now() / hour);
   clock.advance(6 * day);
-  await store.agents.seen(tenantId, 'seen', 'production', clock.now(), uuid());
+  await store.agents.noteSeen(tenantId, 'seen', 'production', clock.now(), uuid());
   start();
   await settled();
   expect(await store.agents.count(tenantId)).toBe(3);
@@ -100,7 +100,10 @@ it('drops large arguments of approvals after the days that were set, or never', 
   const approval = anApproval({ createdAt: clock.now(), toolArgs: null, argsBytes: 100_000 });
   const { tenantId, id, env, createdAt } = approval;
   const json = JSON.stringify({ text: 'x'.repeat(100_000) });
-  await store.approvals.keepArgs({ tenantId, id, env, keyId: 'k', json, bytes: json.length, createdAt }, 1e9);
+  await store.approvals.createArgs(
+    { tenantId, id, env, keyId: 'k', json, bytes: json.length, createdAt },
+    1e9,
+  );
   await store.approvals.request(approval);
   const isKept = async () => (await store.approvals.getWhole(tenantId, id))?.toolArgs !== null;
   clock.advance(2 * day);
@@ -115,7 +118,7 @@ it('drops large arguments of approvals after the days that were set, or never', 
 
 it('removes expired logins and values within two minutes, many at once', async () => {
   const [tenantId, login] = [uuid(), aLogin({ expiresAt: clock.now() + 5 * minute })];
-  await store.logins.put(login);
+  await store.logins.create(login);
   // Written so long ago that they expire in eight minutes: a clock that is moved by days runs every timer of them.
   const written = clock.now() - valueTtlMs + 8 * minute;
   for (let i = 0; i < 2500; i++) await store.values.set(writerOf(tenantId), `k${i}`, 'v', written);

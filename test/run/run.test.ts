@@ -139,7 +139,7 @@ describe('the status of a run', () => {
 describe('the outcomes of calls', () => {
   const counted = { session_attempt_count: 1 };
   const later = { follows_decision: true };
-  const none = { allowed: 0, denied: 0, asked: 0, wouldDeny: 0, expired: 0 };
+  const none = { allowed: 0, denied: 0, asking: 0, wouldDeny: 0, expired: 0 };
   /** Each event by its verdict and payload. */
   const outcomesOf = (...events: readonly (readonly [string, object?])[]) => {
     const { calls, steps } = facts(events.map(([verdict, payload], i) => eventOf(verdict, i, payload)));
@@ -166,7 +166,7 @@ describe('the outcomes of calls', () => {
       { calls: 2, allowed: 1, denied: 1 },
     ],
     ['let through by a guard that observes', [['call_would_deny', counted]], { calls: 1, wouldDeny: 1 }],
-    ['asked', [['call_asked', counted], ['call_allowed']], { calls: 2, allowed: 1, asked: 1 }],
+    ['asked', [['call_asked', counted], ['call_allowed']], { calls: 2, allowed: 1, asking: 1 }],
     ['approved', [['call_asked'], ['call_approval_granted'], ['call_executed']], { calls: 1, allowed: 1 }],
     ['refused by a person', [['call_asked'], ['call_approval_denied']], { calls: 1, denied: 1 }],
     ['decided by nobody', [['call_asked'], ['call_approval_timeout']], { calls: 1, expired: 1 }],

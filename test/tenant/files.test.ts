@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSqliteInline, type SqliteStore } from '../../adapters/sqlite/index.ts';
 import { recordKinds } from '../../src/shared/ports/moved-records.ts';
 import { tenantFileKinds } from '../../src/tenant/rules/file-kinds.ts';
-import { eraseTenants } from '../../src/tenant/use-cases/tenants.ts';
+import { removeTenantRecords } from '../../src/tenant/use-cases/tenants.ts';
 import { aBatch } from '../conformance/events.ts';
 import { anEvent, aUser, firstPage } from '../conformance/fixtures.ts';
 import { type FilledTenant, fillStore } from '../moved-store.ts';
@@ -141,10 +141,10 @@ describe('an import', () => {
     const operator = operatorOf(store, now);
     const { id } = await operator.imports.begin(file[0] ?? new Uint8Array(), passphrase);
     for (const [i, part] of file.slice(1).entries()) await operator.imports.put(id, i + 1, part);
-    expect(await eraseTenants(store, noJobs, operator.clock)).toBe(0);
+    expect(await removeTenantRecords(store, noJobs, operator.clock)).toBe(0);
     operator.clock.advance(24 * 3_600_000 + 60_000);
     for (let turn = 0; turn < 1000; turn++)
-      if ((await eraseTenants(store, noJobs, operator.clock)) === 0) break;
+      if ((await removeTenantRecords(store, noJobs, operator.clock)) === 0) break;
     expect(await store.tenantRecords.get(tenant.tenantId)).toBeNull();
     expect(await store.keys.getByHash(tenant.keyHash)).toBeNull();
     await expect(operator.imports.commit(id)).rejects.toEqual(refusal('not_found'));

@@ -6,7 +6,7 @@ import { makeHub, type TestHub } from '../harness.ts';
 let t: TestHub;
 afterEach(() => t.close());
 
-const setupToken = { value: 'let me in, I was here first', made: false };
+const setupToken = { value: 'let me in, I was here first', isGenerated: false };
 const body = { email: 'First@Example.com', password: 'correct horse battery' };
 
 it('creates the tenant, an admin who can sign in, and a signing key', async () => {
@@ -62,7 +62,7 @@ it('looks at no more setup tokens of one address than logins, right ones neither
 it('asks callers on other machines for the token that it made itself', async () => {
   t = await makeHub();
   const made = await printedSetupToken(t.hub.store.keyCheck, t.hub.secrets);
-  expect(made).toEqual({ value: expect.stringMatching(/^[\w-]{24}$/), made: true });
+  expect(made).toEqual({ value: expect.stringMatching(/^[\w-]{24}$/), isGenerated: true });
   expect(await printedSetupToken(t.hub.store.keyCheck, t.hub.secrets)).toEqual(made);
   await t.close();
   t = await makeHub({ setupToken: made });
@@ -75,7 +75,7 @@ it('asks callers on other machines for the token that it made itself', async () 
 });
 
 it('asks callers on this machine for no token that it made itself', async () => {
-  t = await makeHub({ setupToken: { value: 'made by the hub itself', made: true } });
+  t = await makeHub({ setupToken: { value: 'made by the hub itself', isGenerated: true } });
   expect((await t.call('setup', { body }, undefined, { local: true })).status).toBe(201);
 });
 

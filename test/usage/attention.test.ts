@@ -1,6 +1,6 @@
 // Items that need attention: each source, the order, and who reads which items.
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { aStream } from '../conformance/agent-streams.ts';
@@ -42,7 +42,7 @@ it('is nothing at first; then a contract that denies more than usual, an approva
   await denials(21, now - 60_000);
   await t.call('createApproval', { body: { tool_name: 'refund', message: 'ok?' } }, key);
   const first = await deploy(t, user, 'shop', '1');
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   const query = { env: key.env, bundle_name: 'shop', policy_version: first.revisionHash };
   await (await streams.admitAgent(key, query, 'stream-1')).catchUp();
   await deploy(t, user, 'shop', '2');
@@ -91,7 +91,7 @@ it('is agents that are usually connected and are away, one item for their enviro
     // Two at once are not twice as long, and a job of an hour is over when it is away.
     ...[ended('double', 6, 2), ended('double', 6, 2), ended('job', 3, 2)],
   ]);
-  const streams = streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1'));
+  const streams = streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1'));
   await (await streams.admitAgent(key, { env: key.env }, 'stream-1')).catchUp();
   expect(await attention()).toMatchObject([
     {

@@ -1,8 +1,8 @@
 // Coverage of agents and of the fleet, histories, and statistics of contracts.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createAgentStreams } from '../../src/agent/use-cases/streams.ts';
 import type { Evaluator } from '../../src/evaluation/port/evaluator.ts';
 import { principalOf } from '../../src/http/contract/principal.ts';
+import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Env } from '../../src/shared/ids.ts';
@@ -427,7 +427,7 @@ it('tells what was deployed for an agent, and how long it ran something else', a
 it('follows a connected agent to the bundle of its stream', async () => {
   await deploy('mine', contract('a', 'tool: read'));
   await deploy('theirs', contract('b', 'tool: "*"'));
-  const stream = await streamHandlers(t.hub, createAgentStreams(t.hub, 'node-1')).admitAgent(
+  const stream = await streamHandlers(t.hub, agentStreamsOf(t.hub, 'node-1')).admitAgent(
     key,
     { env: 'production', bundle_name: 'mine' },
     'connection-1',

@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => t.close());
 
 const signIn = () =>
-  t.hub.store.logins.put({
+  t.hub.store.logins.create({
     tokenHash: user.tokenHash,
     userId: user.userId,
     tenantId: user.tenantId,

@@ -5,7 +5,7 @@ import { runNoteIds } from '../../../src/run/rules/report.ts';
 import { keepRunNoteIds } from '../audit.ts';
 import type { Database } from '../database.ts';
 import type { ReceiptPlace, RemoveOldEvents } from '../retention.ts';
-import { forgetRuns } from '../runs.ts';
+import { removeRuns } from '../runs.ts';
 import { type RemovedFrom, UsageRemover } from '../usage/purge.ts';
 import { entryOf, keyOf, type Place, type Removed } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
@@ -64,7 +64,7 @@ export class EventRemover {
       if (place === null) continue;
       entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
     }
-    if (left === maxEvents) forgetRuns(this.#db, tenantId, before, limit);
+    if (left === maxEvents) removeRuns(this.#db, tenantId, before, limit);
     this.#removeUsage.remove(places.values());
     return maxEvents - left;
   }

@@ -21,7 +21,7 @@ const [{ waiting: maxWaiting }] = admissionTable.gatheredCalls.bounds;
  * Which methods are gathered. `shared`: calls with the same arguments have the same answer, so it is asked for once.
  */
 const gathered: { readonly [C in StoreCall]?: 'each' | 'shared' } = {
-  'agents.seen': 'each',
+  'agents.noteSeen': 'each',
   'agents.report': 'each',
   'rules.list': 'shared',
 };

@@ -61,7 +61,7 @@ const cacheBytes = { writer: 32 << 20, reader: 64 << 20 } as const;
 
 /** Writes by which an administrator makes room. A full disk has space for them (adapters/sqlite/purge-reserve.ts). */
 const recoveryWrites = new Map<StoreCall, 'purge' | 'sign-in'>([
-  ['logins.put', 'sign-in'],
+  ['logins.create', 'sign-in'],
   ['logins.signedInFrom', 'sign-in'],
   // Notes of their own: a purge writes one before it removes the first event.
   ['audit.append', 'sign-in'],

@@ -20,7 +20,7 @@ const batchOf = ([, , , args]: Call): EncodedBatch => args[0] as EncodedBatch;
 /** Writes that nobody decides by, and that can be many or long. All others go first. */
 const bulkMethods = new Set<StoreCall | 'store.many'>([
   'agents.removeBefore',
-  'agents.putManifest',
+  'agents.updateManifest',
   'aiUsage.removeBefore',
   'audit.retain',
   'events.removeBefore',

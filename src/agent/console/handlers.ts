@@ -10,7 +10,7 @@ import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { CoverageCounts } from '../../usage/use-cases/coverage-figures.ts';
 import { renderCounts } from '../../usage/wire.ts';
-import { type AgentOrder, type AgentPlace, registrationRecord } from '../record.ts';
+import { type AgentOrder, type AgentPlace, fleetAgentRecord, registrationRecord } from '../record.ts';
 import { agentQueryTest, envOfQuery } from '../rules/query.ts';
 import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';
 import type { MatrixCell } from '../use-cases/matrix.ts';
@@ -200,36 +200,20 @@ const renderStream = (stream: AgentStreamList['streams'][number], isAdmin: boole
 
 const renderCoverage = (counts: CoverageCounts | undefined) => (counts ? renderCounts(counts) : null);
 
-const renderFleetAgent = ({
-  registration,
-  env,
-  resolution,
-  state,
-  cannotLoad,
-  version,
-  wantedVersion,
-}: FleetAgent) => ({
-  agent_id: registration.agentId,
-  display_name: registration.displayName,
-  tags: { ...registration.tags },
-  env,
-  bundle_name: registration.bundleName,
-  resolved_bundle: resolution.bundleName,
-  assignment_source: resolution.source,
-  followed_bundle: state && state.streams > 0 ? state.bundleName : null,
-  policy_version: state?.policyVersion ?? null,
-  version,
-  status: state?.status ?? ('unknown' as const),
-  last_api: registration.lastApi,
-  cannot_load: cannotLoad,
-  connected: (state?.streams ?? 0) > 0,
-  streams: state?.streams ?? 0,
-  wanted_version: wantedVersion,
-  drift_since: isoOrNull(state?.driftSince ?? null),
-  connected_at: isoOrNull(state?.connectedAt ?? null),
-  last_seen_at: isoOrNull(registration.lastSeenAt),
-  created_at: iso(registration.createdAt),
-});
+const renderFleetAgent = ({ registration, resolution, state, ...agent }: FleetAgent) =>
+  fleetAgentRecord.render('console', {
+    ...registration,
+    ...agent,
+    resolvedBundle: resolution.bundleName,
+    assignmentSource: resolution.source,
+    followedBundle: state && state.streams > 0 ? state.bundleName : null,
+    policyVersion: state?.policyVersion ?? null,
+    status: state?.status ?? 'unknown',
+    connected: (state?.streams ?? 0) > 0,
+    streams: state?.streams ?? 0,
+    driftSince: state?.driftSince ?? null,
+    connectedAt: state?.connectedAt ?? null,
+  });
 
 /**
  * A cursor was sealed by this hub: what it holds is what was written.

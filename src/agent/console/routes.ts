@@ -1,21 +1,10 @@
 // Routes of agents: who is connected, what they run, how they are registered.
 import { z } from 'zod';
 import { maxQueryLength } from '../../event/rules/query/parse.ts';
-import {
-  assignmentSource,
-  bundleName,
-  env,
-  instant,
-  intQuery,
-  line,
-  tagMap,
-  text,
-  uuid,
-} from '../../http/contract/fields.ts';
+import { bundleName, env, instant, intQuery, line, tagMap, text, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { listed } from '../../shared/truncated.ts';
-import { registrationRecord } from '../record.ts';
-import { agentApi, coverageCounts, driftStatus } from '../wire/schemas.ts';
+import { agentApi, driftStatus, fleetAgentRecord, registrationRecord } from '../record.ts';
+import { coverageCounts } from '../wire/schemas.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
 const assignment = z.union([bundleName, z.literal('')]).nullable();
@@ -29,41 +18,11 @@ export const assignmentWarnings = z.array(z.string()).optional();
 export const registration = registrationRecord.reply('console', 'one');
 
 /** An agent as the list of the fleet shows it. */
-export const fleetAgent = z.object({
-  agent_id: z.string(),
-  display_name: z.string().nullable(),
-  tags: listed(z.record(z.string(), z.string())),
-  /** Environment of the connection, else of the last one. The next fields are about this environment. */
-  env: env.nullable(),
-  /** Its assignment by a person. */
-  bundle_name: z.string().nullable(),
-  /** The bundle that it should run, by its assignment or a rule. */
-  resolved_bundle: z.string().nullable(),
-  assignment_source: assignmentSource,
-  /** The bundle that its stream follows. */
-  followed_bundle: z.string().nullable(),
-  /** Hash that the agent reported, and the version if one of the newest deployments has the hash. */
-  policy_version: z.string().nullable(),
-  version: z.number().int().nullable(),
-  status: driftStatus,
-  /** The API that it was last seen on: its stream, events, approvals or reports. Null: none is stored. */
-  last_api: agentApi.nullable(),
-  /** True if the agent receives a document of the vocabulary that it does not load, and keeps the one in use. */
-  cannot_load: z.boolean(),
-  connected: z.boolean(),
-  /** Open streams. */
-  streams: z.number().int(),
+export const fleetAgent = fleetAgentRecord.reply('console', 'list').extend({
   /**
    * Of the tools that it used in the last 24 hours, in the requested environment, else in all. Null where it used none.
    */
   coverage: coverageCounts.nullable(),
-  /** The version that the environment runs under the bundle that it should run; null: none. */
-  wanted_version: z.number().int().nullable(),
-  /** Since when it runs another document than it should; null: it is current, or unknown. */
-  drift_since: instant.nullable(),
-  connected_at: instant.nullable(),
-  last_seen_at: instant.nullable(),
-  created_at: instant,
 });
 
 /** A field, with `-` for the largest first. */
@@ -256,7 +215,7 @@ export const agentRoutes = routes({
       'Registered agents, ordered by agent id; Link names the next page, X-Agents-Not-Registered counts the agents left out this hour',
     query: z.object({ limit: intQuery(1, 2_000).default(2_000), cursor: cursor.optional() }),
     status: 200,
-    reply: z.array(registration.extend({ tags: listed(registration.shape.tags) })),
+    reply: z.array(registrationRecord.reply('console', 'list')),
     errors: ['bad_request', 'validation_failed'],
   },
   getRegistration: {

@@ -5,8 +5,8 @@ import { instant, line, text } from '../../http/contract/fields.ts';
 import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { runRow } from '../../run/wire/run.ts';
+import { agentApi, driftStatus } from '../record.ts';
 import { healthStatuses } from '../rules/health.ts';
-import { agentApi, driftStatus } from '../wire/schemas.ts';
 
 const count = z.number().int();
 

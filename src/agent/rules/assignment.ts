@@ -2,13 +2,14 @@
 // its memory.
 
 import { compileGlob } from 'reeve-agent/rules';
+import type { z } from 'zod';
 import { keepNewest } from '../../shared/concurrency/keep-newest.ts';
 import { type EnvFilter, isInFilter } from '../../shared/ids.ts';
-import type { AssignmentRule, Tags } from '../record.ts';
+import type { AssignmentRule, assignmentSource, Tags } from '../record.ts';
 
 export interface Resolution {
   readonly bundleName: string | null;
-  readonly source: 'explicit' | 'rule' | 'agent_provided' | 'none';
+  readonly source: z.output<typeof assignmentSource>;
   readonly ruleId: string | null;
   readonly rulePattern: string | null;
 }

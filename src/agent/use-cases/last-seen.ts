@@ -67,14 +67,14 @@ export function createLastSeen({ registrar, clock }: Pick<AppPorts, 'registrar' 
     const touches = [...pending];
     pending.clear();
     for (const [key, { source, agentId, at }] of touches)
-      registrar.seen(source, agentId, at).catch(() => written.delete(key));
+      registrar.noteSeen(source, agentId, at).catch(() => written.delete(key));
   }
 
   return {
     async touch(principal, agentIds) {
       const now = clock.now();
       const due = [...agentIds].filter((agentId) => !written.get(keyOf(principal, agentId), now));
-      await Promise.all(due.map((agentId) => registrar.seen(sourceOf(principal), agentId)));
+      await Promise.all(due.map((agentId) => registrar.noteSeen(sourceOf(principal), agentId)));
       remember(principal, due);
     },
     unregistered(principal, agentIds) {

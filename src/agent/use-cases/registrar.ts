@@ -15,7 +15,7 @@ import type { AgentStore, FirstSeenAgent, SeenAgent } from '../port.ts';
 import type { Registration } from '../record.ts';
 
 export interface RegistrarParts {
-  readonly agents: Pick<AgentStore, 'seen' | 'count' | 'addLeftOut' | 'countLeftOut'>;
+  readonly agents: Pick<AgentStore, 'noteSeen' | 'count' | 'addLeftOut' | 'countLeftOut'>;
   readonly limits: Limits;
   readonly clock: Clock;
   readonly secrets: Pick<Secrets, 'uuid'>;
@@ -103,17 +103,21 @@ export class Registrar {
    * @param at when, in epoch milliseconds; default now
    * @returns its registration; null, or a retired one, when it is not registered
    */
-  async seen(source: Source, agentId: string, at = this.#parts.clock.now()): Promise<Registration | null> {
+  async noteSeen(
+    source: Source,
+    agentId: string,
+    at = this.#parts.clock.now(),
+  ): Promise<Registration | null> {
     const { agents, secrets } = this.#parts;
     const { tenantId, env, on } = source;
     if (!isAgentId(agentId)) {
-      return (await agents.seen(tenantId, agentId, env, at, null, on)).registration;
+      return (await agents.noteSeen(tenantId, agentId, env, at, null, on)).registration;
     }
     const place = this.#reserveNow(source) ?? (await this.#reserve(source));
     const newId = place.granted ? secrets.uuid() : null;
     let answer: SeenAgent | undefined;
     try {
-      answer = await agents.seen(tenantId, agentId, env, at, newId, on);
+      answer = await agents.noteSeen(tenantId, agentId, env, at, newId, on);
       return answer.registration;
     } finally {
       this.#settle(source, agentId, place, answer);
@@ -148,7 +152,7 @@ export class Registrar {
 
   /** @param answer of the store; absent when it failed */
   #settle(source: Source, agentId: string, place: Place, answer: SeenAgent | undefined): void {
-    if (place.granted) giveBack(place, answer?.made ?? false);
+    if (place.granted) giveBack(place, answer?.isNew ?? false);
     else if (answer && answer.registration?.retiredAt !== null) this.#leave(source, agentId, place.reason);
   }
 

@@ -3,6 +3,7 @@
 import { environmentKey } from '../../../actors/protocol.ts';
 import { type AssembledContract, contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
+import { CompiledRulings } from '../../shared/compiled-rulings.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
@@ -17,7 +18,6 @@ import {
   rulingOf,
 } from '../../usage/rules.ts';
 import type { DriftStatus, RegistrationSummary } from '../record.ts';
-import { CompiledRulings } from './compiled-rulings.ts';
 
 /** Documents whose contracts are remembered, over all tenants. */
 const maxDocuments = 500;
@@ -168,7 +168,10 @@ class EffectiveContracts implements Rulings {
     return this.#compiledRulings.of(`${revisionHash} ${bundleName}`, () => rulingOf(bundleName, contracts));
   }
 
-  /** What is deployed now behind what was: where an id stood for another contract before, the later one decides. */
+  /**
+   * The contracts deployed now behind those deployed before: where an id stood for another contract before, the later
+   * one decides.
+   */
   async #versions(tenantId: string): Promise<ReadonlyMap<string, Deployment>> {
     const { deployments } = this.#ports.store;
     const past = await deployments.list(tenantId, {}, { limit: pastDeployments, offset: 0 });

@@ -114,7 +114,7 @@ export class AgentStream {
     const due = this.#notCopied(joined.catchUp);
     // A new assignment since the admission: it may have been announced before the stream was registered.
     const moved = !this.pinned && joined.bundleName !== this.#bundleName;
-    const copies = moved ? null : this.#node.updates.known(due);
+    const copies = moved ? null : this.#node.updates.findCached(due);
     if (copies) {
       this.#sends(copies);
       return copies;

@@ -1,7 +1,7 @@
 // The agents' streams of a node, and what a dashboard's stream begins with.
 import { environmentKey } from '../../../actors/protocol.ts';
-import { SentCopies } from '../../deployment/use-cases/sent-copies.ts';
-import { Updates } from '../../deployment/use-cases/updates.ts';
+import type { SentCopies } from '../../deployment/use-cases/sent-copies.ts';
+import type { Updates } from '../../deployment/use-cases/updates.ts';
 import { requireAgentId } from '../../shared/agent-ids.ts';
 import type { Announcement } from '../../shared/announcement.ts';
 import { createSharedReads } from '../../shared/concurrency/shared-reads.ts';
@@ -19,13 +19,16 @@ export interface AgentStreams {
 }
 
 /** @param node the node's id, as actors know it */
-export function createAgentStreams(ports: StreamPorts & Pick<AppPorts, 'store'>, node: string): AgentStreams {
-  const { actors, store } = ports;
+export function createAgentStreams(
+  ports: StreamPorts & Pick<AppPorts, 'store'> & { readonly updates: Updates; readonly copies: SentCopies },
+  node: string,
+): AgentStreams {
+  const { actors, store, updates, copies } = ports;
   const shared = {
     ports,
     id: node,
-    updates: new Updates(store),
-    copies: new SentCopies(),
+    updates,
+    copies,
     startedAt: ports.clock.now(),
     isolations: createSharedReads(async (tenantId) =>
       isolationChanges(tenantId, isolationOf(await store.settings.get(tenantId, 'tools'))),

@@ -1,10 +1,5 @@
 // Schemas of agents that several nouns share on both APIs.
 import { z } from 'zod';
-import { agentApis } from '../../shared/vocabulary.ts';
-
-export const driftStatus = z.enum(['current', 'drift', 'unknown']);
-
-export const agentApi = z.enum(agentApis);
 
 /** Numbers of an agent's tools that a contract enforces, only observes, or none governs. */
 export const coverageCounts = z.object({

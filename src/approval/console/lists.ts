@@ -73,7 +73,7 @@ async function listByDeadline(request: ListRequest) {
   );
 }
 
-/** What the two orders of a list read by themselves. */
+/** The parts that the two orders of a list read differently. */
 interface ListReads<Place> {
   readonly order: ListOrder;
   readonly placeIn: (cursor: string) => Place;

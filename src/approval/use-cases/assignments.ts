@@ -15,14 +15,16 @@ export interface ApprovalAssignments {
    *   another person
    */
   assign(principal: Principal, approvalId: string, personId: string | null): Promise<Approval>;
+  /** Gives back the approvals of a person who signed out. A failure is logged: the assignments end by their time. */
+  release(tenantId: string, personId: string): Promise<void>;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'announcer'>;
+type Ports = Pick<AppPorts, 'store' | 'clock' | 'secrets' | 'announcer' | 'log'>;
 
 const unknown = () => notFound('Approval not found.');
 
 export function createApprovalAssignments(ports: Ports): ApprovalAssignments {
-  const { store, clock, announcer } = ports;
+  const { store, clock, announcer, log } = ports;
   return {
     async assign(principal, approvalId, personId) {
       const { tenantId, actor } = principal;
@@ -52,6 +54,16 @@ export function createApprovalAssignments(ports: Ports): ApprovalAssignments {
       if (assigned === 'not_pending') throw alreadyEnded();
       await announcer.announce([{ kind: 'approvalAssigned', approval: assigned }]);
       return assigned;
+    },
+
+    async release(tenantId, personId) {
+      try {
+        const approvals = await store.approvals.release(tenantId, personId);
+        if (approvals.length === 0) return;
+        await announcer.announce(approvals.map((approval) => ({ kind: 'approvalAssigned', approval })));
+      } catch (err) {
+        log.warn({ err, tenantId }, 'cannot give back the approvals of a person who signed out');
+      }
     },
   };
 }

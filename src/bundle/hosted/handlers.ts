@@ -6,12 +6,13 @@ import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { envChanged, envRead } from '../../http/contract/hosted-environment.ts';
 import { pageOf } from '../../http/contract/hosted-pages.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
-import { micros, microsOrNull } from '../../http/contract/hosted-time.ts';
+import { micros } from '../../http/contract/hosted-time.ts';
 import { renderFindingsFor } from '../../http/contract/render.ts';
 import { encodeSignature, provenance } from '../../http/contract/signature.ts';
 import { agentOf } from '../../shared/acting-agent.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { keyIdOf } from '../../signing/rules/active-signer.ts';
+import { rulesetDeploymentRecord, rulesetRecord, rulesetSummaryRecord } from '../record.ts';
 import type { RulesetVersion } from '../use-cases/rulesets.ts';
 import type { hostedRulesetRoutes } from './routes.ts';
 
@@ -20,21 +21,13 @@ const yamlTypes = /^(?:application\/(?:x-)?yaml|text\/(?:x-)?yaml) *(?:;|$)/i;
 export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
   async hostedListRulesets({ app }, { query }, caller) {
     const list = await app.rulesets.list(principalOf(caller), query);
-    const rows = list.items.map(({ latest, versionCount, updatedAt, deployments }) => ({
-      name: latest.name,
-      latest_version: latest.version,
-      version_count: versionCount,
-      revision_hash: latest.revisionHash,
-      rule_count: latest.contractCount,
-      mode: latest.mode,
-      deployed: deployments.map(({ env, version, revisionHash, createdAt }) => ({
-        env,
-        version,
-        revision_hash: revisionHash,
-        deployed_at: micros(createdAt),
-      })),
-      updated_at: micros(updatedAt),
-    }));
+    const rows = list.items.map(({ latest, deployments, ...summary }) =>
+      rulesetSummaryRecord.render('hosted', {
+        ...latest,
+        ...summary,
+        deployed: deployments.map((one) => rulesetDeploymentRecord.render('hosted', one)),
+      }),
+    );
     const { items, ...page } = pageOf(rows, query, list.more);
     return { rulesets: items, ...page };
   },
@@ -121,6 +114,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
     const headers = { ETag: tagOf(deployment.revisionHash) };
     if (isKnown(request.header('if-none-match'), deployment.revisionHash)) return unchanged(headers);
     const bytes = Buffer.from(yaml);
+    const { signature, publicKey, keyId } = signed(hub, deployment);
     return new Reply(
       {
         name: deployment.bundleName,
@@ -130,7 +124,9 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
         env,
         yaml: bytes.toString('utf8'),
         yaml_bytes: bytes.toString('base64'),
-        ...signed(hub, deployment),
+        signature,
+        public_key: publicKey,
+        key_id: keyId,
         ...provenance(deployment, successions),
       },
       { headers },
@@ -156,28 +152,18 @@ const inWordsOf =
 
 const signed = (hub: Pick<Hub, 'secrets'>, { signature, publicKey }: Deployment) => ({
   signature: encodeSignature(signature, 'base64'),
-  public_key: publicKey,
-  key_id: keyIdOf(hub.secrets, publicKey),
+  publicKey,
+  keyId: keyIdOf(hub.secrets, publicKey),
 });
 
-function record(hub: Pick<Hub, 'secrets'>, { bundle, deployments, last }: RulesetVersion) {
-  return {
-    id: bundle.id,
-    name: bundle.name,
-    version: bundle.version,
-    revision_hash: bundle.revisionHash,
-    size_bytes: bundle.size,
-    rule_count: bundle.contractCount,
-    mode: bundle.mode,
-    description: bundle.description,
-    uploaded_by: bundle.uploadedBy,
-    created_at: micros(bundle.createdAt),
-    deployed_envs: deployments.map(({ env }) => env).sort(),
-    ...(last ? signed(hub, last) : { signature: null, public_key: null, key_id: null }),
-    deployed_at: microsOrNull(last?.createdAt ?? null),
-    deployed_env: last?.env ?? null,
-  };
-}
+const record = (hub: Pick<Hub, 'secrets'>, { bundle, deployments, last }: RulesetVersion) =>
+  rulesetRecord.render('hosted', {
+    ...bundle,
+    deployedEnvs: deployments.map(({ env }) => env).sort(),
+    ...(last ? signed(hub, last) : { signature: null, publicKey: null, keyId: null }),
+    deployedAt: last?.createdAt ?? null,
+    deployedEnv: last?.env ?? null,
+  });
 
 type Detail = ReturnType<typeof record> & { readonly yaml_content: string };
 

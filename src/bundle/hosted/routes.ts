@@ -5,54 +5,15 @@ import { boolQuery, env, instant, versionNumber } from '../../http/contract/fiel
 import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';
+import { rulesetRecord, rulesetSummaryRecord } from '../record.ts';
 import { lintFinding } from '../wire.ts';
 
 /** Bytes of a document; the next one is refused by the transport already. */
 const rulesetBody = 512 * 1024;
 
-/**
- * The mode of rules that name none. Null beside it: the document contains another value, or the mode is not
- * recorded.
- */
-const rulesetMode = z.enum(['enforce', 'observe']);
-
-export const rulesetVersion = z.object({
-  id: z.string(),
-  name: z.string(),
-  version: z.number().int(),
-  /** Hex SHA-256 of exactly the bytes that were uploaded. */
-  revision_hash: z.string(),
-  size_bytes: z.number().int(),
-  rule_count: z.number().int().nullable(),
-  mode: rulesetMode.nullable(),
-  /** The first 2,000 characters of the document's `metadata.description`. */
-  description: z.string().nullable(),
-  uploaded_by: z.string(),
-  created_at: instant,
-  deployed_envs: z.array(env),
-  /** Of the newest deployment that runs it; null when none does. Ed25519 over the bytes, standard base64. */
-  signature: z.string().nullable(),
-  /** 64 hex characters. */
-  public_key: z.string().nullable(),
-  key_id: z.string().nullable(),
-  deployed_at: instant.nullable(),
-  deployed_env: env.nullable(),
-});
+export const rulesetVersion = rulesetRecord.reply('hosted', 'one');
 
 export const rulesetDetail = rulesetVersion.extend({ yaml_content: z.string() });
-
-const rulesetSummary = z.object({
-  name: z.string(),
-  latest_version: z.number().int(),
-  version_count: z.number().int(),
-  revision_hash: z.string(),
-  rule_count: z.number().int().nullable(),
-  mode: rulesetMode.nullable(),
-  deployed: z.array(
-    z.object({ env, version: z.number().int(), revision_hash: z.string(), deployed_at: instant }),
-  ),
-  updated_at: instant,
-});
 
 /** Names in paths are only looked up: an impossible one is simply not found. */
 const params = z.object({ name: z.string().max(512) });
@@ -72,7 +33,7 @@ export const hostedRulesetRoutes = routes({
     summary: 'Rulesets, ordered by name; an API key for one environment can read those deployed there',
     query: z.object(hostedPaging(200, 50)),
     status: 200,
-    reply: z.object({ rulesets: z.array(rulesetSummary), ...pageFields }),
+    reply: z.object({ rulesets: z.array(rulesetSummaryRecord.reply('hosted', 'list')), ...pageFields }),
     errors: ['validation_failed'],
   },
   hostedGetRuleset: {

@@ -3,41 +3,24 @@
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { iso, renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
+import { renderFindings, renderFindingsFor } from '../../http/contract/render.ts';
 import { HubError } from '../../shared/error.ts';
 import { ifMatchOf } from '../../shared/if-match.ts';
-import type { CompositionSummary } from '../record.ts';
+import { compositionItemRecord, compositionRecord, compositionSummaryRecord } from '../record.ts';
 import type { CompositionView } from '../use-cases/compositions.ts';
 import type { compositionRoutes } from './routes.ts';
 
-const renderSummary = (composition: Omit<CompositionSummary, 'id'>) => ({
-  name: composition.name,
-  description: composition.description,
-  defaults_mode: composition.defaultsMode,
-  update_strategy: composition.updateStrategy,
-  contract_count: composition.contractCount,
-  updated_at: iso(composition.updatedAt),
-  created_by: composition.createdBy,
-});
-
-const renderDetail = ({ composition, items }: CompositionView) => ({
-  ...renderSummary({ ...composition, contractCount: composition.items.length }),
-  id: composition.id,
-  document_kind: composition.documentKind,
-  tenant_id: composition.tenantId,
-  contracts: items.map((view) => ({
-    contract_id: view.contractId,
-    contract_name: view.name,
-    contract_type: view.type,
-    contract_version: view.version,
-    position: view.position,
-    mode_override: view.modeOverride,
-    enabled: view.enabled,
-    has_newer_version: view.latestVersion > view.version,
-  })),
-  tools_config: composition.toolsConfig === null ? null : { ...composition.toolsConfig },
-  observability: composition.observability === null ? null : { ...composition.observability },
-});
+const renderDetail = ({ composition, items }: CompositionView) =>
+  compositionRecord.render('console', {
+    ...composition,
+    contractCount: composition.items.length,
+    contracts: items.map((item) =>
+      compositionItemRecord.render('console', {
+        ...item,
+        hasNewerVersion: item.latestVersion > item.version,
+      }),
+    ),
+  });
 
 /** The answer to a save: with `auto_deploy=hold`, whether that kept an update back. */
 async function renderSaved({ app }: Pick<Hub, 'app'>, view: CompositionView, autoDeploy: 'hold' | undefined) {
@@ -61,7 +44,9 @@ const itemOf = (item: ItemInput) => ({
 
 export const compositions: Handlers<typeof compositionRoutes> = {
   listCompositions: async ({ app }, { query }, caller) =>
-    listOf(await app.compositions.list(principalOf(caller), query), query, renderSummary),
+    listOf(await app.compositions.list(principalOf(caller), query), query, (summary) =>
+      compositionSummaryRecord.render('console', summary),
+    ),
 
   async createComposition(hub, { query, body }, caller) {
     const created = await hub.app.compositions.create(principalOf(caller), {

@@ -1,16 +1,14 @@
 // Routes of compositions.
 import { z } from 'zod';
 import { warnings } from '../../bundle/wire.ts';
-import { documentKinds } from '../../contract/record.ts';
+import { documentKind } from '../../contract/record.ts';
 import { autoDeployQuery, autoDeployReply } from '../../contract/wire.ts';
 import { deployErrors, deployReason, forceQuery } from '../../deployment/wire.ts';
 import {
   anyObject,
   bundleName,
   contractId,
-  contractType,
   env,
-  instant,
   instantInput,
   mode,
   paging,
@@ -19,13 +17,11 @@ import {
 } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { reservedBundleNames } from '../../shared/ids.ts';
-import { listed } from '../../shared/truncated.ts';
-import { updateStrategies } from '../record.ts';
+import { compositionRecord, compositionSummaryRecord, updateStrategy } from '../record.ts';
 
 /** Contracts of one composition. */
 export const maxItems = 100;
 
-export const updateStrategy = z.enum(updateStrategies);
 const smallObject = anyObject.refine(
   (value) => JSON.stringify(value).length <= 65_536,
   'must not be larger than 65536 characters of JSON',
@@ -55,36 +51,7 @@ const contracts = z
     }
   });
 
-const summary = z.object({
-  name: z.string(),
-  description: z.string().nullable(),
-  defaults_mode: mode,
-  update_strategy: updateStrategy,
-  contract_count: z.number().int(),
-  updated_at: instant,
-  created_by: z.string(),
-});
-
-const documentKind = z.enum(documentKinds);
-
-export const detail = summary.extend({
-  id: uuid,
-  document_kind: documentKind.nullable(),
-  tenant_id: uuid,
-  contracts: z.array(
-    z.object({
-      contract_id: z.string(),
-      contract_name: z.string(),
-      contract_type: contractType,
-      contract_version: z.number().int(),
-      position: z.number().int(),
-      mode_override: mode.nullable(),
-      enabled: z.boolean(),
-      has_newer_version: z.boolean(),
-    }),
-  ),
-  tools_config: anyObject.nullable(),
-  observability: anyObject.nullable(),
+export const detail = compositionRecord.reply('console', 'one').extend({
   /** In the answer to a save with `auto_deploy=hold`: it has the strategy `auto_deploy` and runs somewhere. */
   ...autoDeployReply,
 });
@@ -103,7 +70,7 @@ export const compositionRoutes = routes({
     summary: 'Compositions, newest change first',
     query: z.object(paging(1000)),
     status: 200,
-    reply: z.array(summary.extend({ description: listed(z.string()).nullable() })),
+    reply: z.array(compositionSummaryRecord.reply('console', 'list')),
     errors: ['validation_failed'],
   },
   createComposition: {

@@ -238,7 +238,7 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
       <ScrolledRows table={props} columns={visibleColumns} {...{ model, box, minWidth, template, cards }}>
         <div role="rowgroup" className="grid-head">
           <div role="row" className="grid-row" style={cards ? {} : { gridTemplateColumns: template }}>
-            {onSelect && <SelectAll {...{ model, columns: visibleColumns }} named={cards} />}
+            {onSelect && <SelectAll {...{ model, columns: visibleColumns }} isLabeled={cards} />}
             {visibleColumns.map((column) => (
               <Head key={column.key} {...{ column, model, layout }} heard={cards} />
             ))}
@@ -315,18 +315,18 @@ function Head<R extends RowData>({
 function SelectAll<R extends RowData>({
   model,
   columns,
-  named: labels,
+  isLabeled,
 }: {
   readonly model: Model<R>;
   /** Visible columns. */
   readonly columns: readonly Column<R>[];
   /** The label is visible, because no column of checkboxes explains it. */
-  readonly named: boolean;
+  readonly isLabeled: boolean;
 }): JSX.Element {
   const all = model.getIsAllRowsSelected();
   const some = !all && model.getIsSomeRowsSelected();
   return (
-    <div role="columnheader" {...(labels ? {} : pinOfChecks(columns))}>
+    <div role="columnheader" {...(isLabeled ? {} : pinOfChecks(columns))}>
       <input
         type="checkbox"
         aria-label="Select all loaded rows"
@@ -336,7 +336,7 @@ function SelectAll<R extends RowData>({
         checked={all}
         onChange={() => model.toggleAllRowsSelected(!all, { deselectAll: true })}
       />
-      {labels && <span aria-hidden="true">All loaded rows</span>}
+      {isLabeled && <span aria-hidden="true">All loaded rows</span>}
     </div>
   );
 }

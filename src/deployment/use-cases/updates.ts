@@ -31,7 +31,7 @@ export class Updates {
   }
 
   /** The updates of all these deployments where each was read before; null elsewhere. */
-  known(deployments: readonly Deployment[]): readonly Due[] | null {
+  findCached(deployments: readonly Deployment[]): readonly Due[] | null {
     const due: Due[] = [];
     for (const deployment of deployments) {
       const id = this.#idOf(deployment);

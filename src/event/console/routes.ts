@@ -16,7 +16,7 @@ import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
 import { maxQueryLength } from '../rules/query/parse.ts';
 import { maxBatchBytes } from '../wire/batch.ts';
-import { callEnd, name, rejected, reportedCall } from '../wire/schemas.ts';
+import { callEnd, intake, name, rejected, reportedCall } from '../wire/schemas.ts';
 
 /**
  * An audit event as agents send it. Fields beyond these are ignored. Fields that do not fit are repaired, not refused:
@@ -166,17 +166,7 @@ export const eventRoutes = routes({
        */
       manifest: z.literal('refused').optional(),
     }),
-    audit: 'Events are a record of their own; the decisions among them are recorded as approvals and runs.',
-    errors: [
-      'invalid_json',
-      'forbidden',
-      'validation_failed',
-      'rate_limited',
-      'disk_full',
-      'overloaded',
-      'unavailable',
-    ],
-    limit: 'own',
+    ...intake,
   },
   searchEvents: {
     method: 'GET',

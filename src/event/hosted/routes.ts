@@ -14,7 +14,7 @@ import { routes } from '../../http/contract/route.ts';
 import { decisionActions } from '../record/words.ts';
 import { maxBatchBytes } from '../wire/batch.ts';
 import { decisionEvent } from '../wire/hosted-event.ts';
-import { rejected, reportedCall } from '../wire/schemas.ts';
+import { intake, rejected, reportedCall } from '../wire/schemas.ts';
 
 const name = z.string();
 const object = z.record(z.string(), z.unknown());
@@ -75,17 +75,7 @@ export const hostedEventRoutes = routes({
       /** Events that were not stored; the others were. */
       rejected: z.array(rejected),
     }),
-    audit: 'Events are a record of their own; the decisions among them are recorded as approvals and runs.',
-    errors: [
-      'invalid_json',
-      'forbidden',
-      'validation_failed',
-      'rate_limited',
-      'disk_full',
-      'overloaded',
-      'unavailable',
-    ],
-    limit: 'own',
+    ...intake,
   },
   hostedSearchEvents: {
     method: 'GET',

@@ -127,7 +127,7 @@ class BatchIntake implements EventIntake {
     if (batch.events.length === 0) {
       if (manifest !== null && manifest !== 'refused') {
         await lastSeen.touch(principal, new Set([manifest.agentId]));
-        await store.agents.putManifest(tenantId, manifest, now);
+        await store.agents.updateManifest(tenantId, manifest, now);
       }
       return { accepted: 0, duplicates: 0, ...refused };
     }
@@ -140,7 +140,7 @@ class BatchIntake implements EventIntake {
     lastSeen.touchLater(principal, agentIds);
     try {
       if (manifest !== null && manifest !== 'refused') {
-        await store.agents.putManifest(tenantId, manifest, now);
+        await store.agents.updateManifest(tenantId, manifest, now);
       }
       if (reports.length > 0) {
         await actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });

@@ -20,6 +20,21 @@ export const condition = z.object({
   result: z.enum(conditionResults),
 });
 
+/** The part of both routes that take events that does not differ. */
+export const intake = {
+  audit: 'Events are a record of their own; the decisions among them are recorded as approvals and runs.',
+  errors: [
+    'invalid_json',
+    'forbidden',
+    'validation_failed',
+    'rate_limited',
+    'disk_full',
+    'overloaded',
+    'unavailable',
+  ],
+  limit: 'own',
+} as const;
+
 export const rejected = z.object({
   /** In the list that was sent. */
   index: z.number().int(),

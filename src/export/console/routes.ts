@@ -34,7 +34,7 @@ export const exportRoutes = routes({
     role: 'viewer',
     envs: 'record',
     summary:
-      'Events and their later outcomes in the order of commits, an NDJSON line each with its cursor. Whoever reads on ' +
+      'Events and their later outcomes in the order of commits, an NDJSON line each with its cursor. A client that reads on ' +
       'from any line gets each later line once. X-Next-Cursor is behind the last line; X-Search-Complete is true ' +
       'only if no later line is stored',
     errors: ['bad_request', 'forbidden', 'cursor_expired', 'validation_failed', 'rate_limited'],

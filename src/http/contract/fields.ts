@@ -1,12 +1,12 @@
 // Fields that several declarations share: bounded texts, environments, times, names.
 import { isolationModes } from 'reeve-agent/rules';
 import { z } from 'zod';
-import { modes } from '../../contract/record.ts';
 import { bundleNamePattern, contractIdPattern } from '../../shared/ids.ts';
 import { isoInstant, line, text } from '../../shared/schemas.ts';
 
+export { assignmentSource } from '../../agent/record.ts';
 export { approvalStatus } from '../../approval/record.ts';
-export { contractType } from '../../contract/record.ts';
+export { contractType, mode } from '../../contract/record.ts';
 /** The body reader bounds depth and size of objects. */
 export { anyObject, env, instantInput, line, text, uuid } from '../../shared/schemas.ts';
 
@@ -14,9 +14,6 @@ export { anyObject, env, instantInput, line, text, uuid } from '../../shared/sch
 export const instant = isoInstant;
 export const bundleName = z.string().min(1).max(128).regex(bundleNamePattern);
 export const contractId = z.string().min(1).max(128).regex(contractIdPattern);
-export const mode = z.enum(modes);
-/** By what an agent follows its bundle. */
-export const assignmentSource = z.enum(['explicit', 'rule', 'agent_provided', 'none']);
 /** The least isolation of programs that agents' tools run. */
 export const isolationMode = z.enum(isolationModes);
 export const tags = z.array(line(64)).max(50);

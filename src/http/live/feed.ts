@@ -12,7 +12,7 @@ const sliceSize = 250;
 export interface Follower<S> {
   readonly agentId: string | null;
   /** The order of the last frame it was offered. */
-  seen: number;
+  lastOrder: number;
   /** Its place in the feed; -1: in none. */
   index: number;
   /** The next stream of the same agent. */
@@ -109,7 +109,7 @@ export class Feed<S extends Follower<S>> {
 
   /** Frames that were received before this are not delivered to the stream. */
   add(stream: S): void {
-    stream.seen = this.received;
+    stream.lastOrder = this.received;
     stream.index = this.streams.length;
     this.streams.push(stream);
     const agentId = stream.agentId;

@@ -111,7 +111,7 @@ export class Stream implements Session, Follower<Stream> {
   /** True until the frames it missed are written; frames that arrive in between wait in the backlog. */
   joining = true;
   backlog: Backlog | null = null;
-  seen = 0;
+  lastOrder = 0;
   index = -1;
   slot = -1;
   slotIndex = -1;
@@ -256,8 +256,8 @@ export class Stream implements Session, Follower<Stream> {
 
   /** A shared frame, in the order of the log; each order number once. */
   take(placed: PlacedFrame): void {
-    if (this.seen >= placed.order || this.ended) return;
-    this.seen = placed.order;
+    if (this.lastOrder >= placed.order || this.ended) return;
+    this.lastOrder = placed.order;
     if (this.replayed !== null && !isAside(placed.frame)) {
       if (!isAfter(placed.position, this.replayed)) return;
       this.replayed = null;

@@ -7,15 +7,13 @@ import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
 import { decisionClass } from '../../event/record/decision-class.ts';
 import { decisionEvent } from '../../event/wire/hosted-event.ts';
+import { hostedChannel, hostedChannelBody, savedHostedChannel } from '../../notification/hosted/routes.ts';
 import {
-  hostedChannel,
-  hostedChannelBody,
+  attemptFailure,
   hostedChannelType,
   hostedFilters,
   hostedLastDelivery,
-  savedHostedChannel,
-} from '../../notification/hosted/routes.ts';
-import { attemptFailure } from '../../notification/record.ts';
+} from '../../notification/record.ts';
 import { runStatus } from '../../run/record.ts';
 import { runRow } from '../../run/wire/run.ts';
 

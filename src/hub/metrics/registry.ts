@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Live } from '../../http/live/live.ts';
 import { durationBuckets, type Metrics, type Series } from '../../http/metrics.ts';
-import { typeOf } from '../../notification/wire/channel-config.ts';
+import { channelTypes } from '../../notification/record.ts';
 import type { Meters } from '../../shared/meters.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
 import { addInstallation, type InstallationSources } from './installation.ts';
@@ -161,7 +161,7 @@ function addApprovals(registry: Registry, meters: Meters): void {
   );
   addCounter(registry, 'reeve_deliveries_total', 'Attempts of notifications by outcome', () =>
     deliveries.series().map(({ values: [kind, outcome], count }) => ({
-      labels: snakeKeys({ channelType: typeOf[kind], outcome }),
+      labels: snakeKeys({ channelType: channelTypes[kind], outcome }),
       value: count,
     })),
   );

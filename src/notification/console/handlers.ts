@@ -4,12 +4,19 @@ import type { z } from 'zod';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { listOf } from '../../http/contract/pages.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import { type AttemptFailure, type ChannelFilters, type Delivery, deliveryRecord } from '../record.ts';
+import {
+  type AttemptFailure,
+  type ChannelFilters,
+  type channelFilters,
+  channelRecord,
+  channelTypes,
+  type Delivery,
+  deliveryRecord,
+} from '../record.ts';
 import type { OpenChannel, TestResult } from '../use-cases/channels.ts';
-import { maskedConfig, readConfig, typeOf } from '../wire/channel-config.ts';
-import type { channelFilters, channelRoutes } from './routes.ts';
+import { maskedConfig, readConfig } from '../wire/channel-config.ts';
+import type { channelRoutes } from './routes.ts';
 
 const makeSecret =
   ({ secrets }: Hub) =>
@@ -39,7 +46,7 @@ export const channels: Handlers<typeof channelRoutes> = {
       ...(filters === undefined ? {} : { filters: filtersOf(filters) }),
       ...(config === undefined
         ? {}
-        : { config: (stored) => readConfig(typeOf[stored.kind], config, stored, makeSecret(hub)) }),
+        : { config: (stored) => readConfig(channelTypes[stored.kind], config, stored, makeSecret(hub)) }),
     });
     return render(changed);
   },
@@ -80,28 +87,8 @@ const filtersOf = (filters: z.output<typeof channelFilters> | null): ChannelFilt
     rulesetNames: filters.ruleset_names ?? null,
   };
 
-const listed = <T>(list: readonly T[] | null): T[] | null => list && [...list];
-
-const render = ({ channel, config }: OpenChannel) => {
-  const { filters } = channel;
-  return {
-    id: channel.id,
-    name: channel.name,
-    channel_type: typeOf[channel.kind],
-    config: maskedConfig(config),
-    enabled: channel.enabled,
-    filters: filters && {
-      environments: listed(filters.environments),
-      agent_patterns: listed(filters.agentPatterns),
-      contract_names: listed(filters.contractNames),
-      ...(filters.rulesetNames === null ? {} : { ruleset_names: listed(filters.rulesetNames) }),
-    },
-    created_at: iso(channel.createdAt),
-    updated_at: iso(channel.updatedAt),
-    last_test_at: isoOrNull(channel.lastTestAt),
-    last_test_ok: channel.lastTestOk,
-  };
-};
+const render = ({ channel, config }: OpenChannel) =>
+  channelRecord.render('console', { ...channel, maskedConfig: maskedConfig(config) });
 
 const renderDelivery = (delivery: Delivery) => deliveryRecord.render('console', delivery);
 

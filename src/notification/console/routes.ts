@@ -1,39 +1,12 @@
 // Routes of notification channels and of their deliveries.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, instant, line, paging, uuid } from '../../http/contract/fields.ts';
+import { line, paging, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { deliveryRecord, deliveryStatus } from '../record.ts';
-import { channelConfig, channelTypes } from '../wire/schemas.ts';
+import { channelFilters, channelRecord, channelType, deliveryRecord, deliveryStatus } from '../record.ts';
+import { channelConfig } from '../wire/schemas.ts';
 
-const patterns = z.array(line(255)).max(100).nullish();
-
-/** Every list that is there and not empty must match, by one of its entries. */
-export const channelFilters = z.object({
-  environments: z.array(env).max(3).nullish(),
-  /** Globs over agent ids. */
-  agent_patterns: patterns,
-  /** Globs over contract names; an approval without one passes. */
-  contract_names: patterns,
-  /** Globs over the names of rulesets and their rules; an approval without one passes. */
-  ruleset_names: patterns,
-});
-
-export const channelType = z.enum(channelTypes);
-
-export const channel = z.object({
-  id: uuid,
-  name: z.string(),
-  channel_type: channelType,
-  /** Secrets are masked. One that is written back as it is shown keeps what is stored. */
-  config: anyObject,
-  enabled: z.boolean(),
-  filters: channelFilters.nullable(),
-  created_at: instant,
-  updated_at: instant,
-  last_test_at: instant.nullable(),
-  last_test_ok: z.boolean().nullable(),
-});
+export const channel = channelRecord.reply('console', 'one');
 
 export const delivery = deliveryRecord.reply('console', 'one');
 

@@ -6,14 +6,23 @@ import { Reply } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { pageOf } from '../../http/contract/hosted-pages.ts';
 import { type HostedCaller, principalOf } from '../../http/contract/hosted-principal.ts';
-import { micros } from '../../http/contract/hosted-time.ts';
 import { validationFailed } from '../../http/contract/validation.ts';
 import { HubError } from '../../shared/error.ts';
-import { type Attempt, type ChannelConfig, type ChannelFilters, maxChannels } from '../record.ts';
+import {
+  type Attempt,
+  type ChannelConfig,
+  type ChannelFilters,
+  type ChannelType,
+  channelRecord,
+  channelTypes,
+  hostedChannelTypes,
+  lastDeliveryRecord,
+  maxChannels,
+} from '../record.ts';
 import type { OpenChannel } from '../use-cases/channels.ts';
-import { type ChannelType, deciders, readConfig, typeOf, written } from '../wire/channel-config.ts';
+import { deciders, readConfig, written } from '../wire/channel-config.ts';
 import { chatBotCallback } from '../wire/chat-bot.ts';
-import { type hostedChannelRoutes, hostedChannelTypes } from './routes.ts';
+import type { hostedChannelRoutes } from './routes.ts';
 
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;
 type HostedType = (typeof hostedChannelTypes)[number];
@@ -28,7 +37,7 @@ const isHosted = (type: ChannelType): type is HostedType =>
 export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
   async hostedListChannels(hub, { query }, caller) {
     const { items } = await hub.app.channels.list(principalOf(caller), { limit: maxChannels, offset: 0 });
-    const hostedChannels = items.filter(({ channel }) => isHosted(typeOf[channel.kind]));
+    const hostedChannels = items.filter(({ channel }) => isHosted(channelTypes[channel.kind]));
     const pageItems = hostedChannels.slice(query.offset, query.offset + query.limit);
     const rows = await Promise.all(pageItems.map((open) => render(hub, caller, open)));
     const { items: channels, ...page } = pageOf(
@@ -65,9 +74,9 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
       enabled: body.enabled,
       filters: filtersOf(body.filters),
       config(stored: ChannelConfig) {
-        if (typeOf[stored.kind] !== body.channel_type) {
+        if (channelTypes[stored.kind] !== body.channel_type) {
           throw validationFailed([
-            { loc: ['body', 'channel_type'], msg: `cannot change: it is ${typeOf[stored.kind]}` },
+            { loc: ['body', 'channel_type'], msg: `cannot change: it is ${channelTypes[stored.kind]}` },
           ]);
         }
         return configOf(hub, body, stored);
@@ -202,8 +211,6 @@ function filtersOf(filters: Body['filters']): ChannelFilters | null {
   };
 }
 
-const listed = <T>(list: readonly T[] | null | undefined): T[] | null => (list ? [...list] : null);
-
 /** A channel as it is now, with what will not work yet. */
 async function saved(hub: Hub, caller: HostedCaller, channel: OpenChannel) {
   const problem = await hub.app.channels.callbackProblem(channel);
@@ -211,7 +218,7 @@ async function saved(hub: Hub, caller: HostedCaller, channel: OpenChannel) {
 }
 
 async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenChannel) {
-  const type = typeOf[channel.kind];
+  const type = channelTypes[channel.kind];
   if (!isHosted(type)) throw new HubError('not_found', 'Notification channel not found.');
   const visibleFields = Object.entries(hostedConfig(config, type)).map(([field, value]) => [
     field,
@@ -225,20 +232,16 @@ async function render(hub: Hub, caller: HostedCaller, { channel, config }: OpenC
   );
   const attempts = items.flatMap(({ log }) => log);
   const last = attempts.reduce<Attempt | null>((a, b) => (a === null || b.at >= a.at ? b : a), null);
-  return {
-    id: channel.id,
-    name: channel.name,
-    channel_type: type,
-    enabled: channel.enabled,
+  return channelRecord.render('hosted', {
+    ...channel,
     interactive: type === 'chat_bot',
-    config: Object.fromEntries(visibleFields),
-    filters: {
-      environments: listed(channel.filters?.environments),
-      agent_patterns: listed(channel.filters?.agentPatterns),
-      ruleset_names: listed(channel.filters?.rulesetNames),
-    },
-    created_at: micros(channel.createdAt),
-    updated_at: micros(channel.updatedAt),
-    last_delivery: last ? { at: micros(last.at), ok: last.failure === null, status_code: last.status } : null,
-  };
+    hostedConfig: Object.fromEntries(visibleFields),
+    lastDelivery:
+      last &&
+      lastDeliveryRecord.render('hosted', {
+        at: last.at,
+        ok: last.failure === null,
+        statusCode: last.status,
+      }),
+  });
 }

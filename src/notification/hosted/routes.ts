@@ -1,47 +1,13 @@
 // Routes of notification channels in the hosted API's words, and the callback of chat bots that were made through it.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, instant, line, uuid } from '../../http/contract/fields.ts';
+import { anyObject, line } from '../../http/contract/fields.ts';
 import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { attemptFailure } from '../record.ts';
+import { attemptFailure, channelRecord, hostedChannelType, hostedFilters } from '../record.ts';
 import { channelConfig } from '../wire/schemas.ts';
 
-export const hostedChannelTypes = ['chat_bot', 'workspace_chat', 'community_chat', 'webhook'] as const;
-
-export const hostedChannelType = z.enum(hostedChannelTypes);
-const patterns = z.array(line(255)).max(100).nullish();
-
-/** Every list that is there and not empty must match, by one of its entries. */
-export const hostedFilters = z.object({
-  environments: z.array(env).max(3).nullish(),
-  /** Globs over agent ids. */
-  agent_patterns: patterns,
-  /** Globs over the names of rulesets and their rules. */
-  ruleset_names: patterns,
-});
-
-/** Result of the newest attempt to send to a channel. */
-export const hostedLastDelivery = z.object({
-  at: instant,
-  ok: z.boolean(),
-  status_code: z.number().int().nullable(),
-});
-
-export const hostedChannel = z.object({
-  id: uuid,
-  name: z.string(),
-  channel_type: hostedChannelType,
-  enabled: z.boolean(),
-  /** True where a press of a button decides. */
-  interactive: z.boolean(),
-  /** Secrets are masked: `****` and their last four characters. */
-  config: anyObject,
-  filters: hostedFilters,
-  created_at: instant,
-  updated_at: instant,
-  last_delivery: hostedLastDelivery.nullable(),
-});
+export const hostedChannel = channelRecord.reply('hosted', 'one');
 
 /** A channel that was saved, and what will not work yet, as sentences. */
 export const savedHostedChannel = hostedChannel.extend({ warnings: z.array(z.string()) });

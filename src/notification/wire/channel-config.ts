@@ -1,21 +1,18 @@
 // Channel configurations in the console's words: read from a body, and shown with their secrets masked.
 import { z } from 'zod';
 import { HubError } from '../../shared/error.ts';
-import type { ChannelConfig, ChannelKind, ConfigOf } from '../record.ts';
-import type { channelTypes } from './schemas.ts';
+import {
+  type ChannelConfig,
+  type ChannelKind,
+  type ChannelType,
+  type ConfigOf,
+  channelTypes,
+} from '../record.ts';
 
-export type ChannelType = (typeof channelTypes)[number];
-
-export const kindOf: { readonly [T in ChannelType]: ChannelKind } = {
-  chat_bot: 'chatBot',
-  workspace_chat: 'workspaceChat',
-  workspace_chat_app: 'workspaceChatApp',
-  community_chat: 'communityChat',
-  webhook: 'webhook',
-  email: 'email',
-};
-export const typeOf = Object.fromEntries(Object.entries(kindOf).map(([type, kind]) => [kind, type])) as {
-  readonly [K in ChannelKind]: ChannelType;
+export const kindOf = Object.fromEntries(
+  Object.entries(channelTypes).map(([kind, type]) => [type, kind]),
+) as {
+  readonly [T in ChannelType]: ChannelKind;
 };
 
 /** Visible part of a secret. */
@@ -149,7 +146,7 @@ export function written(config: ChannelConfig): Written {
 
 /** The same with its secrets masked. */
 export function maskedConfig(config: ChannelConfig): Written {
-  const type = typeOf[config.kind];
+  const type = channelTypes[config.kind];
   return Object.fromEntries(
     Object.entries(written(config)).map(([field, value]) => [
       field,

@@ -64,7 +64,7 @@ export function callOutcomes(steps: CallSteps): CallOutcomes {
   return {
     allowed: allowed + approved,
     denied: of('denied') + of('refused') + of('deniedLater'),
-    asked: askingCount,
+    asking: askingCount,
     wouldDeny: of('wouldDeny') + of('wouldDenyLater'),
     expired,
   };

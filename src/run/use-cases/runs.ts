@@ -5,7 +5,7 @@ import type { AgentPlace } from '../../agent/record.ts';
 import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '../../agent/rules/health.ts';
 import type { DescribedAgent, Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
 import type { RulesetVersionKey } from '../../bundle/record.ts';
-import { createRulesetNames, type RulesetNames } from '../../bundle/use-cases/ruleset-names.ts';
+import type { RulesetNames } from '../../bundle/use-cases/ruleset-names.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
 import type { Env } from '../../shared/ids.ts';
@@ -59,6 +59,7 @@ export interface Runs {
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & {
+  readonly names: RulesetNames;
   readonly fleet: Pick<Fleet, 'get' | 'ofRegistrations'>;
 };
 
@@ -76,7 +77,7 @@ class StoredRuns implements Runs {
 
   constructor(ports: Ports) {
     this.#ports = ports;
-    this.names = createRulesetNames(ports);
+    this.names = ports.names;
   }
 
   async list(

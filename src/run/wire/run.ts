@@ -66,7 +66,7 @@ function renderCounts(facts: RunFacts | null) {
     calls: facts?.calls ?? 0,
     allowed: count('allow'),
     blocked: count('block'),
-    asked: count('ask'),
+    asking: count('ask'),
     wouldBlock: count('would_block'),
     timedOut: count('timeout'),
     failed: count('fail'),

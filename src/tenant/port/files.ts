@@ -48,7 +48,7 @@ export interface TenantFileStore {
    */
   write<K extends WrittenKind>(tenantId: string, kind: K, records: readonly MovedRecords[K][]): Promise<void>;
   /** Notes that all records of a part are written; safe to repeat. */
-  putPart(id: string, tenantId: string, part: ImportedPart): Promise<void>;
+  createPart(id: string, tenantId: string, part: ImportedPart): Promise<void>;
   /** In the order of their numbers. */
   listParts(id: string): Promise<readonly ImportedPart[]>;
   /** Opens the tenant to callers, and forgets the parts and the key. `created` when it was not open. */

@@ -208,13 +208,15 @@ class TenantAccounts implements Accounts {
   async #checkToken({ token, local }: SetUp, counters: OwnLimits): Promise<void> {
     const { settings, secrets, meters } = this.#ports;
     const { setupToken } = settings;
-    if (setupToken === null || (setupToken.made && local)) return;
+    if (setupToken === null || (setupToken.isGenerated && local)) return;
     const right = secrets.equal(secrets.sha256(token), secrets.sha256(setupToken.value));
     // A right one only asks whether there is room for a wrong one.
     if (right) return counters.check(limits.setupTokens);
     meters.loginFailures.add(['setup_token']);
     await counters.count(limits.setupTokens);
-    const which = setupToken.made ? 'the token that the hub printed at startup' : 'the value of SETUP_TOKEN';
+    const which = setupToken.isGenerated
+      ? 'the token that the hub printed at startup'
+      : 'the value of SETUP_TOKEN';
     throw new HubError(
       'forbidden',
       `Setup needs ${which}, in the body field setup_token or the header X-Setup-Token.`,

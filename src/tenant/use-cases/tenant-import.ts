@@ -119,7 +119,7 @@ export class TenantImports {
     }
     await this.#write(started.tenantId, lines, key);
     const digests = Object.fromEntries([...hashes].map(([kind, of]) => [kind, digestOf(of)]));
-    await store.tenantFiles.putPart(id, started.tenantId, {
+    await store.tenantFiles.createPart(id, started.tenantId, {
       number,
       digests: JSON.stringify(digests),
       end: end && JSON.stringify(end),

@@ -1,5 +1,5 @@
 // The operator's actions on tenants as a whole: lists, renames, suspends and removes them. A removed tenant is refused
-// at once and erased by the background job of `eraseTenants`, which goes on after a restart.
+// at once and erased by the background job of `removeTenantRecords`, which goes on after a restart.
 
 import { noted } from '../../audit/note.ts';
 import { HubError, notFound } from '../../shared/error.ts';
@@ -139,7 +139,7 @@ const record = (
  * Erases a slice of the tenants that are being removed; returns how many records went, 0 when nothing is to be done
  * now. The tenant's own record goes last, once what began before the removal has ended.
  */
-export async function eraseTenants(
+export async function removeTenantRecords(
   store: Pick<Store, 'tenantRecords' | 'events' | 'values'>,
   jobs: Pick<Jobs, 'removeOfTenant'>,
   clock: Pick<Clock, 'now'>,

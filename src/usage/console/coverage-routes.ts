@@ -1,6 +1,7 @@
 // Routes of what agents used and ran: coverage of an agent and of the fleet, and an agent's history.
 import { z } from 'zod';
-import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
+import { driftStatus } from '../../agent/record.ts';
+import { coverageCounts } from '../../agent/wire/schemas.ts';
 import { env, instant, intQuery, line, mode, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 

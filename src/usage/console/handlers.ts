@@ -8,7 +8,7 @@ import { iso, isoOrNull } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { renderInstant } from '../../shared/instant.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
-import type { CallCounts } from '../use-cases/statistics.ts';
+import type { CallCounts, RangeOverview } from '../use-cases/statistics.ts';
 import type { overviewRoutes } from './routes.ts';
 
 const renderCalls = ({ observed, pending, ...rest }: CallCounts) => ({
@@ -29,6 +29,11 @@ function renderSeries({ value, allowed, denied, observed, pending }: CallSeries)
     .reduce((sum, count) => sum + count, 0);
   return { value: value === '' ? null : value, total, ...counts };
 }
+
+const renderAgents = ({ registered, ...connected }: RangeOverview['agents']) => ({
+  known: registered,
+  ...connected,
+});
 
 export const overview: Handlers<typeof overviewRoutes> = {
   async statsOverview({ app, clock }, { query }, caller) {
@@ -51,7 +56,7 @@ export const overview: Handlers<typeof overviewRoutes> = {
         : {
             calls: renderCalls(range.calls),
             previous: renderCalls(range.previous),
-            agents: range.agents,
+            agents: renderAgents(range.agents),
             next_deadline: isoOrNull(range.nextDeadline),
           }),
     };

@@ -3,11 +3,11 @@
 
 import type { DriftStatus, RegistrationSummary } from '../../agent/record.ts';
 import { durationsByTool, measuredCalls, type ToolDurations } from '../../agent/rules/tool-durations.ts';
-import { CompiledRulings, JudgeSteps, weightOf } from '../../agent/use-cases/compiled-rulings.ts';
 import type { Rulings } from '../../agent/use-cases/rulings.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import type { AgentManifest } from '../../event/record.ts';
 import { listedEnvs, requireRole, seesEnv } from '../../shared/access.ts';
+import { CompiledRulings, JudgeSteps, weightOf } from '../../shared/compiled-rulings.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { notFound } from '../../shared/error.ts';

@@ -44,8 +44,8 @@ export interface CallCounts {
 export interface RangeOverview {
   readonly calls: CallCounts;
   readonly previous: CallCounts;
-  /** `known`: registered agents; the others count connected ones. */
-  readonly agents: FleetNumbers & { readonly known: number };
+  /** `registered`: registered agents; the others count connected ones. */
+  readonly agents: FleetNumbers & { readonly registered: number };
   /** Of the pending approvals the first to expire; null: none is pending. Epoch milliseconds. */
   readonly nextDeadline: number | null;
 }
@@ -106,7 +106,7 @@ export class Statistics {
     return {
       calls,
       previous,
-      agents: { known: agentCount, ...fleets.reduce(addNumbers, noAgents) },
+      agents: { registered: agentCount, ...fleets.reduce(addNumbers, noAgents) },
       nextDeadline: deadlines.length === 0 ? null : deadlines.reduce((a, b) => Math.min(a, b)),
     };
   }

@@ -5,7 +5,7 @@ import type { Login } from '../record.ts';
 /** Logins, by the hash of their token. */
 export interface LoginStore {
   /** Adds the login, or replaces the one with its hash. */
-  put(login: Login): Promise<void>;
+  create(login: Login): Promise<void>;
   /** The login when it exists and has not expired at `now`. */
   get(tokenHash: string, now: number): Promise<Login | null>;
   /** Moves the expiry and the last use; harmless when the login is gone. */

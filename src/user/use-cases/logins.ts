@@ -2,6 +2,7 @@
 // limits attempts. Each login is recorded, and each minute of failed ones of an account.
 
 import { limits, type OwnLimits } from '../../admission/limit.ts';
+import type { ApprovalAssignments } from '../../approval/use-cases/assignments.ts';
 import { noted } from '../../audit/note.ts';
 import { HubError, isRefusal } from '../../shared/error.ts';
 import type { LoginFailure, Meters } from '../../shared/meters.ts';
@@ -9,7 +10,6 @@ import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { LoginMethod, User } from '../record.ts';
 import { browserOf, subnetOf } from '../rules/origin.ts';
-import { releaseApprovals } from './approvals-of-person.ts';
 import { FailedLogins } from './failed-logins.ts';
 import { unusable, userOfInvite } from './invitations.ts';
 import { admitAttempt, type Device } from './login-attempts.ts';
@@ -62,8 +62,8 @@ export interface Logins {
 
 type Ports = Pick<
   AppPorts,
-  'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'announcer' | 'log' | 'loginLinks' | 'meters'
->;
+  'store' | 'secrets' | 'clock' | 'settings' | 'broadcast' | 'log' | 'loginLinks' | 'meters'
+> & { readonly approvalAssignments: Pick<ApprovalAssignments, 'release'> };
 
 /** Counts a refused sign-in. */
 export async function counted<T>(
@@ -190,7 +190,7 @@ class PasswordLogins implements Logins {
       onceFor: tokenHash,
     }).logins.remove(tokenHash);
     await broadcast.control({ kind: 'login_ended', tokenHash });
-    await releaseApprovals(this.#ports, login.tenantId, login.userId);
+    await this.#ports.approvalAssignments.release(login.tenantId, login.userId);
   }
 
   close(): Promise<void> {
@@ -221,7 +221,7 @@ class PasswordLogins implements Logins {
       subject: { id: user.id, name: user.email },
       summary: `${user.email} signed in.`,
       details: { network, method },
-    }).logins.put({
+    }).logins.create({
       tokenHash,
       userId: user.id,
       tenantId: user.tenantId,

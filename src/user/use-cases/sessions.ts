@@ -1,5 +1,6 @@
 // The sessions of people: where they are signed in, and ending that. Only the store knows the tokens' hashes; a session
 // is named by a digest of its hash.
+import type { ApprovalAssignments } from '../../approval/use-cases/assignments.ts';
 import { noted } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { HubError, notFound } from '../../shared/error.ts';
@@ -7,7 +8,6 @@ import { uuidOfDigest } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Login, User } from '../record.ts';
-import { releaseApprovals } from './approvals-of-person.ts';
 
 export interface LoginSession extends Omit<Login, 'tokenHash'> {
   readonly id: string;
@@ -33,7 +33,9 @@ export interface Sessions {
 
 const maxSessions = 1_000;
 
-type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'broadcast' | 'announcer' | 'log'>;
+type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'broadcast'> & {
+  readonly approvalAssignments: Pick<ApprovalAssignments, 'release'>;
+};
 
 export function createSessions(ports: Ports): Sessions {
   const { store, secrets, clock, broadcast } = ports;
@@ -89,7 +91,7 @@ export function createSessions(ports: Ports): Sessions {
         userId: user.id,
         ...(except === undefined ? {} : { except }),
       });
-      if (except === undefined) await releaseApprovals(ports, principal.tenantId, user.id);
+      if (except === undefined) await ports.approvalAssignments.release(principal.tenantId, user.id);
     },
   };
 }

@@ -20,11 +20,11 @@ it('large ones are refused while only the reserve is left, others are kept', () 
     bytes,
     createdAt: t0,
   });
-  expect(() => approvals.keepArgs(args(largeArgs + 1), 1e9)).toThrow(
+  expect(() => approvals.createArgs(args(largeArgs + 1), 1e9)).toThrow(
     expect.objectContaining({ code: 'disk_full' }),
   );
-  expect(approvals.keepArgs(args(maxInlineArgs + 1), 1e9)).toBe('kept');
+  expect(approvals.createArgs(args(maxInlineArgs + 1), 1e9)).toBe('kept');
   mayGrow = true;
-  expect(approvals.keepArgs(args(largeArgs + 1), 1e9)).toBe('kept');
+  expect(approvals.createArgs(args(largeArgs + 1), 1e9)).toBe('kept');
   db.close();
 });

@@ -83,7 +83,7 @@ async function fill(store: Store) {
     anEvent(),
   ];
   await store.tenants.bootstrap(tenant, user, signing);
-  await store.logins.put(login);
+  await store.logins.create(login);
   await store.keys.create(key);
   await store.contracts.create(contract);
   await store.compositions.create(
@@ -93,7 +93,7 @@ async function fill(store: Store) {
   await store.deployments.deploy(aDeployment({ tenantId, signingKeyId: signing.id }));
   await store.events.ingest(aBatch(tenantId, [event, { ...event, verdict: 'call_failed' }]));
   await store.approvals.request(approval);
-  await store.agents.seen(tenantId, 'a', 'production', t0, uuid());
+  await store.agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
   await store.agents.report(tenantId, 'production', {
     agentId: 'a',
     bundleName: null,

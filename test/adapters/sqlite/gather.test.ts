@@ -36,9 +36,9 @@ it('leaves other methods alone', () => {
 
 it('sends what comes while a message is under way in the next one, in order', async () => {
   const { sent, call } = slowThread();
-  const first = call('agents', 'seen', ['t', 'a']);
+  const first = call('agents', 'noteSeen', ['t', 'a']);
   await turn();
-  const later = [call('agents', 'seen', ['t', 'b']), call('agents', 'seen', ['t', 'c'])];
+  const later = [call('agents', 'noteSeen', ['t', 'b']), call('agents', 'noteSeen', ['t', 'c'])];
   await turn();
   expect(sent.map(({ all }) => all)).toEqual([[['t', 'a']]]);
   sent[0]?.answer();
@@ -55,9 +55,9 @@ it('sends what comes while a message is under way in the next one, in order', as
 it('refuses the one call that failed', async () => {
   const { sent, failures, call } = slowThread();
   const calls = Promise.allSettled([
-    call('agents', 'seen', ['t', 'a']),
-    call('agents', 'seen', ['t', 'bad']),
-    call('agents', 'seen', ['t', 'c']),
+    call('agents', 'noteSeen', ['t', 'a']),
+    call('agents', 'noteSeen', ['t', 'bad']),
+    call('agents', 'noteSeen', ['t', 'c']),
   ]);
   await turn();
   sent[0]?.answer();
@@ -90,12 +90,14 @@ it('registers more agents at once than calls may wait for a thread', async () =>
   try {
     const names = Array.from({ length: 3000 }, (_, i) => `agent-${i}`);
     const seen = await Promise.all(
-      names.map((name) => store.agents.seen('t', name, 'production', 5, `id-${name}`)),
+      names.map((name) => store.agents.noteSeen('t', name, 'production', 5, `id-${name}`)),
     );
-    expect(seen.every(({ made, registration }) => made && registration?.lastSeenAt === 5)).toBe(true);
+    expect(seen.every(({ isNew, registration }) => isNew && registration?.lastSeenAt === 5)).toBe(true);
     expect(await store.agents.count('t')).toBe(3000);
-    const again = await Promise.all(names.map((name) => store.agents.seen('t', name, 'staging', 6, 'other')));
-    expect(again.filter(({ made }) => made)).toEqual([]);
+    const again = await Promise.all(
+      names.map((name) => store.agents.noteSeen('t', name, 'staging', 6, 'other')),
+    );
+    expect(again.filter(({ isNew }) => isNew)).toEqual([]);
     expect(await store.agents.get('t', 'agent-7')).toMatchObject({ id: 'id-agent-7', lastEnv: 'staging' });
   } finally {
     await store.close();

@@ -3,6 +3,7 @@ import net from 'node:net';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { startNodeServer } from '../../../adapters/node-http/server.ts';
 import { startServer } from '../../../adapters/uws/server.ts';
+import type { StartServer } from '../../../src/http/server.ts';
 import type { Clock } from '../../../src/shared/ports/clock.ts';
 import { edge } from '../../http/fixtures.ts';
 
@@ -10,12 +11,20 @@ import { edge } from '../../http/fixtures.ts';
 export const onNode = process.env.HTTP_SERVER === 'node';
 export const start = onNode ? startNodeServer : startServer;
 
-/** @param options.serverClock what the server's own deadlines go by; default real time */
+/**
+ * @param options.serverClock what the server's own deadlines go by; default real time
+ * @param options.startServer default: the server that these suites run on
+ */
 export async function serve(
-  options: Parameters<typeof edge>[0] & { serverClock?: Clock; maxConnections?: number; port?: number } = {},
+  options: Parameters<typeof edge>[0] & {
+    serverClock?: Clock;
+    maxConnections?: number;
+    port?: number;
+    startServer?: StartServer;
+  } = {},
 ) {
   const parts = edge({ clock: systemClock, ...options });
-  const server = await start({
+  const server = await (options.startServer ?? start)({
     host: '127.0.0.1',
     port: options.port ?? 0,
     pipeline: parts.pipeline,

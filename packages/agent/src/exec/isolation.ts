@@ -89,7 +89,7 @@ const pathsTo = (target: string, places: readonly Place[]): string[] =>
     liesWithin(target, place.target) ? [resolve(place.path, relative(place.target, target))] : [],
   );
 
-/** The mounts of one place. What is read-only is so on each way to it. */
+/** The mounts of one place. A read-only path is read-only on each way to it. */
 const bindsOf =
   (places: readonly Place[]) =>
   (place: Place): Place[] => {

@@ -47,7 +47,7 @@ export async function connectGuard<G>(
     pins: pinsOf(hub, scope.url, cacheFile),
     cache: cacheFile === undefined ? null : new BundleCache(cacheFile, scope),
     onApplied: (bundle) => {
-      const policy = bundle.compiled.named(bundle.bundleName);
+      const policy = bundle.compiled.withName(bundle.bundleName);
       connected?.swap(policy);
       if (looked?.version !== policy.version || looked.name !== policy.name) tellFindings(policy, options);
       looked = policy;
@@ -72,7 +72,7 @@ export async function connectGuard<G>(
       hub,
       ...(options.hubSessions ? { sessions: options.sessions ?? hub.sessions } : {}),
     };
-    connected = make(first.compiled.named(first.bundleName), guardOptions, () => live.isolation);
+    connected = make(first.compiled.withName(first.bundleName), guardOptions, () => live.isolation);
     connected.onClose(close);
     return connected.guard;
   } catch (failure) {

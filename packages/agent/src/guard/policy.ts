@@ -86,7 +86,7 @@ export class Policy {
   }
 
   /** The same contracts under another name. */
-  named(name: string): Policy {
+  withName(name: string): Policy {
     return new Policy(this.bundle, this.version, name, this.findings, this.#explain);
   }
 

@@ -8,7 +8,7 @@ import type { Reply } from '../../lib/api.ts';
 import { changeTo } from '../../lib/change-link.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
-import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
+import { keyOf, queries, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Editor } from '../../ui/editor.tsx';
@@ -19,7 +19,7 @@ import { Button, Data, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { RemovalDialog } from '../../ui/resource.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
-import { bodyOf, type CompositionDraft, storedOf, textOf } from './draft.ts';
+import { bodyOf, type CompositionDraft, storedOf, textOf, useUpdateComposition } from './draft.ts';
 import { Environments } from './environments.tsx';
 import { Items } from './items.tsx';
 
@@ -65,13 +65,7 @@ function useEdit(composition: Whole) {
   const stored = storedOf(composition);
   const [draft, setDraft] = useDraft<CompositionDraft>(`composition ${name}`);
   const navigate = useNavigate();
-  const save = useAction('updateComposition', [
-    'listCompositions',
-    'getComposition',
-    'previewComposition',
-    'bundleImpact',
-    'listContracts',
-  ]);
+  const save = useUpdateComposition();
   const visibleDraft = draft ?? stored;
   const isChanged = draft !== null && textOf(draft) !== textOf(stored);
   const change = (to: Partial<CompositionDraft>): void => setDraft({ ...visibleDraft, ...to });

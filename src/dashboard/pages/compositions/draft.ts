@@ -1,6 +1,7 @@
 // The form's state of a composition: contracts in order with switch and mode, and the saved state that the changes are
 // based on.
 import type { Input, Reply } from '../../lib/api.ts';
+import { useAction } from '../../lib/query.ts';
 
 export interface Item {
   readonly id: string;
@@ -42,3 +43,13 @@ export const bodyOf = (name: string, { items, mode, base }: CompositionDraft): I
       })),
     },
   }) as Input<'updateComposition'>;
+
+/** Saves a composition, and refreshes all that follows from one. */
+export const useUpdateComposition = () =>
+  useAction('updateComposition', [
+    'listCompositions',
+    'getComposition',
+    'previewComposition',
+    'bundleImpact',
+    'listContracts',
+  ]);

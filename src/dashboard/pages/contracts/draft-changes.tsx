@@ -4,13 +4,13 @@ import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { changeTo } from '../../lib/change-link.ts';
-import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
+import { keyOf, queries, useCall } from '../../lib/query.ts';
 import { count } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { DataLink } from '../../ui/names.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
-import { bodyOf, storedOf } from '../compositions/draft.ts';
+import { bodyOf, storedOf, useUpdateComposition } from '../compositions/draft.ts';
 
 /** Number of displayed compositions. */
 const max = 3;
@@ -58,13 +58,7 @@ function DraftChange({
 }: Readonly<{ name: string; id: string; version: number }>): JSX.Element {
   const composition = useCall('getComposition', { params: { name } });
   const navigate = useNavigate();
-  const save = useAction('updateComposition', [
-    'listCompositions',
-    'getComposition',
-    'previewComposition',
-    'bundleImpact',
-    'listContracts',
-  ]);
+  const save = useUpdateComposition();
   const draft = (): void => void navigate({ ...changeTo.composition(name) });
   const update = (stored: Reply<'getComposition'>): void =>
     save.mutate(bodyOf(name, storedOf(stored)), (saved) => {

@@ -109,7 +109,7 @@ function Make({ onClose }: { readonly onClose: () => void }): JSX.Element {
   if (make.data)
     return (
       <Dialog title="Copy the key now" open onClose={onClose} held>
-        <Created made={make.data} />
+        <Created createdKey={make.data} />
         <Button onClick={onClose}>Close</Button>
       </Dialog>
     );
@@ -150,7 +150,7 @@ function Make({ onClose }: { readonly onClose: () => void }): JSX.Element {
   );
 }
 
-const Created = ({ made: createdKey }: { readonly made: Reply<'createKey'> }): JSX.Element => (
+const Created = ({ createdKey }: { readonly createdKey: Reply<'createKey'> }): JSX.Element => (
   <>
     <p>
       Store the key now, because the hub does not show it again. The key is valid for{' '}

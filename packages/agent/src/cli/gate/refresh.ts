@@ -64,7 +64,7 @@ export async function fetchContracts(
   return keep(state, { sources: '', policyVersion, name }, [bytes]);
 }
 
-/** What the connection has put in use, for a caller that makes no calls. */
+/** The policy that the connection has put in use, for a caller that makes no calls. */
 function withoutGuard(policy: Policy) {
   let close = async (): Promise<void> => {};
   return {

@@ -1,8 +1,9 @@
 // Rulings whose patterns are compiled, kept by a digest of what they were made of. Compiling and judging take turns of
 // the event loop: both are as long as the patterns are.
-import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
-import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
-import type { Ruling } from '../../usage/rules.ts';
+
+import type { Ruling } from '../usage/rules.ts';
+import { BoundedMap } from './concurrency/bounded-map.ts';
+import { bytesPerTurn, turns } from './concurrency/event-loop-budget.ts';
 
 /** Rulings of each kind that are kept. */
 const maxRulings = 64;

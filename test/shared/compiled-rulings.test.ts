@@ -1,7 +1,7 @@
 // Rulings of many patterns: compiled once, in turns of the event loop, and judged in turns.
 import { expect, it } from 'vitest';
-import { CompiledRulings, JudgeSteps, weightOf } from '../../src/agent/use-cases/compiled-rulings.ts';
 import type { ManifestContract } from '../../src/event/record.ts';
+import { CompiledRulings, JudgeSteps, weightOf } from '../../src/shared/compiled-rulings.ts';
 import { governing, mayOverlap, rulingOfManifest } from '../../src/usage/rules.ts';
 
 const contract = (id: string, tool: readonly string[], mode = 'enforce'): ManifestContract => ({
