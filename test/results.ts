@@ -9,6 +9,23 @@ export interface FileResult {
   readonly passed: number;
   /** At least 1 if the file itself did not load or its hooks failed. */
   readonly failed: number;
+  /** Each failure by its test and the first line of its message; the whole text is in the output of the run. */
+  readonly failures: readonly string[];
+}
+
+const firstLine = ({ message, cause }: SerializedError): string =>
+  `${message.split('\n')[0]}${cause === undefined ? '' : ` (${firstLine(cause)})`}`;
+
+function failuresOf(module: TestModule): readonly string[] {
+  const own = module.errors().map((error) => `${module.relativeModuleId}: ${firstLine(error)}`);
+  const tests = [...module.children.allTests('failed')].flatMap((test) =>
+    (test.result().errors ?? []).map(
+      (error) => `${module.relativeModuleId} > ${test.fullName}: ${firstLine(error)}`,
+    ),
+  );
+  // Its worker crashed before the file had ended.
+  const isOpen = module.state() === 'pending' || module.state() === 'queued';
+  return [...own, ...tests, ...(isOpen ? [`${module.relativeModuleId}: did not end`] : [])];
 }
 
 export default class Results implements Reporter {
@@ -22,8 +39,9 @@ export default class Results implements Reporter {
         path: module.relativeModuleId,
         passed: states.filter((state) => state === 'passed').length,
         failed: module.ok() ? failed : Math.max(1, failed),
+        failures: failuresOf(module),
       };
     });
-    writeFileSync(target, JSON.stringify({ files, errors: errors.length }));
+    writeFileSync(target, JSON.stringify({ files, errors: errors.map(firstLine) }));
   }
 }
