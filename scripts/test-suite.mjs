@@ -72,6 +72,9 @@ if (result) tell('Failed:', result);
 else process.stdout.write('\nThe run ended without results.\n');
 const sum = (key) => result?.files.reduce((total, file) => total + file[key], 0) ?? 0;
 // What belongs to no test, such as the crash of a worker, is a failure beside those of tests.
-const failed = sum('failed') + (result === null || result.isBroken ? 1 : 0);
+const isBroken = result === null || result.isBroken;
+const hasNone = !isBroken && sum('passed') + sum('failed') === 0;
+if (hasNone) process.stdout.write('\nNo test ran.\n');
+const failed = sum('failed') + (isBroken || hasNone ? 1 : 0);
 process.stdout.write(`Suite: ${sum('passed')} passed, ${failed} failed\n`);
 process.exitCode = failed > 0 ? 1 : 0;
