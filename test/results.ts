@@ -17,15 +17,18 @@ const firstLine = ({ message, cause }: SerializedError): string =>
   `${message.split('\n')[0]}${cause === undefined ? '' : ` (${firstLine(cause)})`}`;
 
 function failuresOf(module: TestModule): readonly string[] {
-  const own = module.errors().map((error) => `${module.relativeModuleId}: ${firstLine(error)}`);
+  const path = module.relativeModuleId;
+  const own = module.errors().map((error) => `${path}: ${firstLine(error)}`);
+  // Of hooks.
+  const suites = [...module.children.allSuites()].flatMap((suite) =>
+    suite.errors().map((error) => `${path} > ${suite.fullName}: ${firstLine(error)}`),
+  );
   const tests = [...module.children.allTests('failed')].flatMap((test) =>
-    (test.result().errors ?? []).map(
-      (error) => `${module.relativeModuleId} > ${test.fullName}: ${firstLine(error)}`,
-    ),
+    (test.result().errors ?? []).map((error) => `${path} > ${test.fullName}: ${firstLine(error)}`),
   );
   // Its worker crashed before the file had ended.
   const isOpen = module.state() === 'pending' || module.state() === 'queued';
-  return [...own, ...tests, ...(isOpen ? [`${module.relativeModuleId}: did not end`] : [])];
+  return [...own, ...suites, ...tests, ...(isOpen ? [`${path}: did not end`] : [])];
 }
 
 export default class Results implements Reporter {
