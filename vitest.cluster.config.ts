@@ -20,7 +20,7 @@ const adapters = [
   'mongo-contract-*',
   'mongo-{audit,commands,exports,library,outage,schema}',
   'redis',
-  'redis-outage',
+  'redis-{outage,switchover}',
   'jobs',
   'jobs-outage',
   'message-bus',
@@ -28,7 +28,7 @@ const adapters = [
   'connect-failure',
   '{alerts,prometheus}',
   '{doctor,oidc,tenant-files}',
-  '{event-stream,hub-secret,idempotency,limits,mongo-nodes,notifications,role-cells}',
+  '{limits,mongo-nodes,notifications,role-cells,two-nodes}',
   '{move,move-kill,outage-log}',
 ].map((name) => `test/cluster/${name}.test.ts`);
 

@@ -1,5 +1,5 @@
-// For `npm run check`: what tells within a minute and a half, on two cores, that a change broke something. `npm test`
-// runs everything else too.
+// For `npm run check`: what tells within a minute, on two cores, that a change broke something. `npm test` runs
+// everything else too.
 import { defineConfig, mergeConfig } from 'vitest/config';
 import all from './vitest.config.ts';
 
@@ -9,7 +9,7 @@ export default mergeConfig(
     test: {
       exclude: [
         // Suites that start real processes; one of them stays, which goes through the whole life of a hub.
-        'test/bench/{base,guard,loader,remote,scenarios,streams,suite}.test.ts',
+        'test/bench/{base,guard,loader,remote,scenarios,simulation,streams,suite,usage}.test.ts',
         'test/e2e/!(main-job).test.ts',
         'test/e2e/library/**',
         'test/demo/**',
@@ -17,13 +17,13 @@ export default mergeConfig(
         'test/adapters/sqlite/{durability,threads}.test.ts',
         'packages/agent/test/{cli,connect,guide,integrations}.test.ts',
         'packages/agent/test/{gate,package}/**',
-        'packages/agent/test/mcp/{conformance,pairs,real}.test.ts',
+        'packages/agent/test/mcp/{conformance,misbehaving,modern,pairs,random-client,real,task-input,tasks}.test.ts',
         'packages/agent/test/rules/sandbox/{oracle,reference,shell}.test.ts',
         // Suites that wait for real deadlines, outages and reconnections.
         'test/adapters/local/jobs.test.ts',
-        'test/adapters/uws/{bodyless,ends,live,unsent}.test.ts',
+        'test/adapters/uws/{bodyless,ends,http,live,unsent}.test.ts',
         'test/adapters/messengers/email.test.ts',
-        'test/notification/console.test.ts',
+        'test/notification/{chats,console,deliveries}.test.ts',
         'test/http/churn.test.ts',
         'test/run/sample.test.ts',
         'test/hub/housekeeping.test.ts',
@@ -31,7 +31,10 @@ export default mergeConfig(
         'test/actors/roster.test.ts',
         'test/adapters/node/archive.test.ts',
         'test/adapters/redis/entry.test.ts',
-        'test/adapters/sqlite/{calls,gather,long-lists,summaries}.test.ts',
+        'test/adapters/sqlite/{calls,gather,long-lists,schema,summaries}.test.ts',
+        'test/bench/compare.test.ts',
+        'test/bundle/hosted.test.ts',
+        'test/event/{large,posts}.test.ts',
         'test/fuzz/**',
         'test/http/body-costs.test.ts',
         'test/evaluation/{playground,replay}.test.ts',
@@ -39,6 +42,7 @@ export default mergeConfig(
         'packages/agent/test/fuzz/**',
         'packages/agent/test/pins.test.ts',
         'packages/agent/test/rules/{redact,yaml}.test.ts',
+        'packages/agent/test/rules/sandbox/long-words.test.ts',
         'packages/agent/test/rules/redact/**',
         'packages/agent/test/rules/evaluate/{differential,live}.test.ts',
         'packages/agent/test/rules/regex/regex.test.ts',

@@ -1,5 +1,5 @@
-// Runs, on the newest other version of Node, the tests of the agent library that depend on Node, and those of the edge
-// on Node's own HTTP server, which the hub uses where the native one does not load; on other versions what opens
+// Runs, on the newest other version of Node, twelve files of the agent library that depend on Node, and those of the
+// edge on Node's own HTTP server, which the hub uses where the native one does not load; on other versions what opens
 // connections: node test-nodes.mjs [--all] [MAJOR...]. `--all` runs the whole library and the edge on each version.
 // Their binaries come from the npm package `node` and are kept in node_modules/.cache. A version that cannot be had is
 // said and left out.
@@ -44,28 +44,14 @@ const leftOut = [
   'rules/evaluate/differential.test.ts',
   'rules/sandbox/{oracle,reference,shell}.test.ts',
 ].flatMap((files) => ['--exclude', `packages/agent/test/${files}`]);
-/** Tests of code that calls Node: requests, sockets, processes, files, keys, and packages of other vendors. */
-const dependsOnNode = [
-  'body',
-  'cli',
-  'connect',
-  'gate/gate',
-  'hub',
-  'integrations',
-  'mcp/real',
-  'mcp/session',
-  'pins',
-  'real/mcp',
-  'real/telemetry',
-  'sinks',
-  'stream',
-  'websocket',
-].map((name) => `packages/agent/test/${name}.test.ts`);
-const library = isWhole ? ['packages/agent/test', ...leftOut] : dependsOnNode;
-/** Tests that open connections, for the versions between this one and the newest. */
-const connections = ['body', 'connect', 'hub', 'pins', 'sinks', 'stream', 'websocket'].map(
-  (name) => `packages/agent/test/${name}.test.ts`,
-);
+const wholeLibrary = ['packages/agent/test', ...leftOut];
+const testsOf = (names) => names.map((name) => `packages/agent/test/${name}.test.ts`);
+/** Tests that open connections. */
+const connections = testsOf(['body', 'connect', 'hub', 'sinks', 'stream', 'websocket']);
+/** Of the newest version also keys and files, and packages of other vendors. */
+const dependsOnNode = [...connections, ...testsOf(['mcp/session', 'pins', 'real/mcp', 'real/telemetry'])];
+/** Processes of the library with a hub: standard input and output, processes of their own, files between them. */
+const programs = [...testsOf(['gate/gate', 'mcp/real']), '--testNamePattern', 'with a hub'];
 
 const suites = [];
 const binaries = majors
@@ -83,8 +69,10 @@ for (const [i, { major, binary }] of binaries.entries()) {
     const title = `The edge on the HTTP server of Node ${major}:`;
     suites.push({ title, binary, suite: [...edge, frames], env: onNodeServer });
   }
-  const files = isWhole || isNewest ? library : connections;
-  suites.push({ title: `The library's tests on Node ${major}:`, binary, suite: files });
+  const library = isWhole ? wholeLibrary : isNewest ? dependsOnNode : connections;
+  suites.push({ title: `The library's tests on Node ${major}:`, binary, suite: library });
+  if (isNewest && !isWhole)
+    suites.push({ title: `The library's programs on Node ${major}:`, binary, suite: programs });
 }
 
 /** Runs a suite; what it prints comes at its end, in one piece. Resolves with whether it passed. */

@@ -11,7 +11,10 @@ const maxAgain = 3;
 const vitest = 'node_modules/vitest/vitest.mjs';
 const folder = mkdtempSync(join(tmpdir(), 'reeve-suite-'));
 
-/** Resolves with the results of each file; null if the run ended without any. */
+/**
+ * Resolves with the results of each file; null if the run ended without any. `errors` belong to no test, such as the
+ * crash of a worker; a file that it had not ended is named among the failures.
+ */
 function run(args) {
   const target = join(folder, 'results.json');
   rmSync(target, { force: true });
@@ -25,7 +28,12 @@ function run(args) {
       try {
         const { files, errors } = JSON.parse(readFileSync(target, 'utf8'));
         const failed = files.filter((file) => file.failed > 0);
-        resolve({ files, failed, isBroken: errors > 0 || (code !== 0 && failed.length === 0) });
+        resolve({
+          files,
+          errors,
+          failed,
+          isBroken: errors.length > 0 || (code !== 0 && failed.length === 0),
+        });
       } catch {
         resolve(null);
       }
@@ -37,22 +45,36 @@ function run(args) {
 const optionsOf = (args) =>
   args.filter((word, i) => word.startsWith('-') || (args[i - 1] ?? '').startsWith('--'));
 
+/** Prints failures in the last lines, however far above their whole text is. */
+function tell(title, { files, errors }) {
+  const lines = [...files.flatMap(({ failures }) => failures), ...errors];
+  if (lines.length > 0) process.stdout.write(`\n${title}\n${lines.map((line) => `  ${line}\n`).join('')}`);
+}
+
+/** The run that counts, and the first one if a second one counts. */
 async function runSuite(args) {
   const first = await run(args);
-  if (first === null || first.isBroken || first.failed.length === 0) return first;
+  if (first === null || first.isBroken || first.failed.length === 0) return { result: first };
   const isAgain = process.env.CI && !process.env.NIGHTLY && first.failed.length <= maxAgain;
-  if (!isAgain) return first;
+  if (!isAgain) return { result: first };
   const names = first.failed.map(({ path }) => path);
   process.stdout.write(`\nFailed beside other files, and run again alone: ${names.join(', ')}\n`);
   const second = await run([...optionsOf(args), ...names, '--no-file-parallelism']);
-  if (second === null || second.files.length < names.length) return first;
+  if (second === null || second.files.length < names.length) return { result: first };
   const passedBefore = first.files.filter(({ failed }) => failed === 0);
-  return { ...second, files: [...passedBefore, ...second.files] };
+  return { first, result: { ...second, files: [...passedBefore, ...second.files] } };
 }
 
-const result = await runSuite(process.argv.slice(2));
+const { first, result } = await runSuite(process.argv.slice(2));
 rmSync(folder, { recursive: true, force: true });
+if (first) tell('Failed beside other files (the second result counts):', first);
+if (result) tell('Failed:', result);
+else process.stdout.write('\nThe run ended without results.\n');
 const sum = (key) => result?.files.reduce((total, file) => total + file[key], 0) ?? 0;
-const failed = result === null || result.isBroken ? Math.max(1, sum('failed')) : sum('failed');
+// What belongs to no test, such as the crash of a worker, is a failure beside those of tests.
+const isBroken = result === null || result.isBroken;
+const hasNone = !isBroken && sum('passed') + sum('failed') === 0;
+if (hasNone) process.stdout.write('\nNo test ran.\n');
+const failed = sum('failed') + (isBroken || hasNone ? 1 : 0);
 process.stdout.write(`Suite: ${sum('passed')} passed, ${failed} failed\n`);
 process.exitCode = failed > 0 ? 1 : 0;

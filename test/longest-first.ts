@@ -4,6 +4,18 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A name that matches no file does no harm. */
 const longest = [
   'test/cluster/chaos/promises.test.ts',
+  'test/cluster/hub.test.ts',
+  'test/cluster/rolling.test.ts',
+  'test/cluster/hub-outage.test.ts',
+  // Beside each other, two that keep the store busy and one that waits.
+  'test/cluster/mongo-contract-events.test.ts',
+  'test/cluster/mongo-contract-library.test.ts',
+  'test/cluster/redis.test.ts',
+  'test/cluster/mongo-contract-fleet.test.ts',
+  'test/cluster/move-kill.test.ts',
+  'test/cluster/jobs.test.ts',
+  'test/cluster/move.test.ts',
+  'test/cluster/alerts.test.ts',
   'test/e2e/as-code.test.ts',
   'test/fuzz/fuzz.test.ts',
   // Takes long on Node's own server only.

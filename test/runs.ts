@@ -22,6 +22,17 @@ export const rowsOfRun = <T>(rows: readonly T[], perCommit: number): readonly T[
     ? rows
     : Array.from({ length: perCommit }, (_, i) => rows[Math.floor((i * rows.length) / perCommit)] as T);
 
+/** Stores that need milliseconds for what others do in microseconds, by the names of their suites. */
+const slowStores: ReadonlySet<string> = new Set(['mongo']);
+
+/** A size or count of a test of every store: per commit, a slow store gets a smaller one. */
+export const sizeFor = (store: string, full: number, small: number): number =>
+  slowStores.has(store) ? runsOf(full, small) : full;
+
+/** Rows of a table of every store: per commit, a slow store gets some of them, spread evenly. */
+export const rowsFor = <T>(store: string, rows: readonly T[], perCommit: number): readonly T[] =>
+  slowStores.has(store) ? rowsOfRun(rows, perCommit) : rows;
+
 /**
  * A test of the nightly run alone. Each promise of docs/promises.md keeps tests per commit: those at night vary the
  * circumstances, such as the disk, the transport or the terminal.

@@ -62,7 +62,7 @@ describe.each(rowsOfRun(errors, 1))('nodes whose clocks are %s ahead and behind'
 
   it('keep approvals open until their time, whoever is asked and whoever owns them', async () => {
     const asked: { readonly id: string; readonly at: number }[] = [];
-    const timeout = 12;
+    const timeout = 6;
     for (const [n, key] of keys.entries()) {
       for (const i of [0, 1, 2]) {
         const at = Date.now();

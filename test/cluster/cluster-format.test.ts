@@ -7,6 +7,7 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis } from '../../adapters/redis/index.ts';
 import { type ClusterFormat, currentFormat } from '../../src/shared/cluster-format.ts';
 import type { NodeNote } from '../../src/shared/ports/membership.ts';
+import { rowsOfRun } from '../runs.ts';
 import { eventually, Nodes } from './nodes.ts';
 import { mongoDatabases, noLog } from './stage.ts';
 
@@ -27,14 +28,15 @@ describe('a node that starts', () => {
     return { nodes, members: redis.members };
   }
 
-  it.each([
-    ['has the protocol before', { protocol: protocol - 1, schema }],
-    ['has the same protocol', { protocol, schema }],
+  const fitting = [
     [
       'has the next protocol, and fields that this one does not know',
       { protocol: protocol + 1, schema, x: 1 },
     ],
-  ])('joins a cluster whose node %s', async (_, format) => {
+    ['has the protocol before', { protocol: protocol - 1, schema }],
+    ['has the same protocol', { protocol, schema }],
+  ] as const;
+  it.each(rowsOfRun(fitting, 1))('joins a cluster whose node %s', async (_, format) => {
     const { nodes, members } = await besideMember(format);
     await nodes.start();
     await eventually('ready', async () => {
@@ -45,7 +47,7 @@ describe('a node that starts', () => {
     expect(own?.note).toMatchObject(currentFormat);
   });
 
-  it.each([
+  const others = [
     [
       { protocol: protocol + 2, schema },
       `has protocol ${protocol + 2}, and this version has protocol ${protocol}. Start a version with a protocol from ${protocol + 1} to ${protocol + 3}.`,
@@ -58,7 +60,8 @@ describe('a node that starts', () => {
       { protocol, schema: 1 },
       `has schema 1, and this version needs schema ${schema}. Stop all nodes, then start this version.`,
     ],
-  ])(
+  ] as const;
+  it.each(rowsOfRun(others, 1))(
     'is refused in one line beside a node with %o, and leaves the database as it is',
     async (format, text) => {
       const { nodes, members } = await besideMember(format);

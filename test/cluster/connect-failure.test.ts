@@ -38,8 +38,8 @@ describe('a connection that fails', () => {
       ['redis://nowhere.invalid:6379', /host name cannot be resolved/],
       ['redis://127.0.0.1:1', /nothing listens at this address \(ECONNREFUSED\)/],
     ] as const;
-    for (const [url, words] of cases) {
-      const message = await redisAt(url);
+    const opened = cases.map(async ([url, words]) => ({ message: await redisAt(url), words }));
+    for (const { message, words } of await Promise.all(opened)) {
       expect(message).toContain('The hub cannot use Redis (REDIS_URL): ');
       expect(message).toMatch(words);
       expect(message).not.toContain('wrong-one');
@@ -54,9 +54,10 @@ describe('a connection that fails', () => {
       ['mongodb://127.0.0.1:1/?directConnection=true', /nothing listens at this address \(ECONNREFUSED\)/],
       [`mongodb://127.0.0.1:${port}/?directConnection=true&tls=true`, /TLS on this port/],
     ] as const;
-    for (const [url, words] of cases) {
-      expect(await mongoAt(url)).toMatch(/^The hub cannot use MongoDB \(MONGODB_URL\): /);
-      expect(await mongoAt(url)).toMatch(words);
+    const opened = cases.map(async ([url, words]) => ({ message: await mongoAt(url), words }));
+    for (const { message, words } of await Promise.all(opened)) {
+      expect(message).toMatch(/^The hub cannot use MongoDB \(MONGODB_URL\): /);
+      expect(message).toMatch(words);
     }
     expect(await mongoAt('mongodb://a@b@c')).toBe(
       'MONGODB_URL is not a valid MongoDB connection string. Correct it.',

@@ -1,6 +1,8 @@
 // Notifications of three nodes: whichever is asked and whichever dies, a receiver hears of every request and decision.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+// Per commit, test/e2e/notifications.test.ts kills the one hub.
+import { afterAll, beforeAll, expect } from 'vitest';
 import { type Receiver, startReceiver, status } from '../receiver.ts';
+import { itAtNight } from '../runs.ts';
 import { type Nodes, startNodes } from './nodes.ts';
 
 let nodes: Nodes;
@@ -27,43 +29,49 @@ afterAll(async () => {
 const taken = new Set<string>();
 const untold = (event: string, ids: readonly string[]) => ids.filter((id) => !taken.has(`${event}/${id}`));
 
-it('lose none when a node dies', async () => {
-  receiver.answer = (received, response, count) => {
-    // Half of the first dozen.
-    if (count < 12 && count % 2 === 0) return status(503)(received, response, count);
-    taken.add(`${received.body.event}/${received.body.approval_id}`);
-    return undefined;
-  };
-  const asked: string[] = [];
-  for (let n = 0; n < 12; n++) {
-    const answer = await nodes.at(n % 3).call('POST', '/api/v1/approvals', {
-      key,
-      agent: `agent-${n}`,
-      body: { tool_name: 'rm', message: 'may I?', timeout: 3600 },
-    });
-    expect(answer.status).toBe(201);
-    asked.push(answer.body.id);
-  }
-  await nodes.kill(2);
-  await expect
-    .poll(() => untold('approval_requested', asked), { timeout: 170_000, interval: 250 })
-    .toEqual([]);
-  const path = `/api/v1/notifications/channels/${channel}/deliveries?status=waiting`;
-  await expect
-    .poll(async () => (await nodes.at(0).call('GET', path, { cookie })).body, {
-      timeout: 90_000,
-      interval: 250,
-    })
-    .toEqual([]);
-  for (const id of asked) {
+itAtNight(
+  'lose none when a node dies',
+  async () => {
+    receiver.answer = (received, response, count) => {
+      // Half of the first dozen.
+      if (count < 12 && count % 2 === 0) return status(503)(received, response, count);
+      taken.add(`${received.body.event}/${received.body.approval_id}`);
+      return undefined;
+    };
+    const asked: string[] = [];
+    for (let n = 0; n < 12; n++) {
+      const answer = await nodes.at(n % 3).call('POST', '/api/v1/approvals', {
+        key,
+        agent: `agent-${n}`,
+        body: { tool_name: 'rm', message: 'may I?', timeout: 3600 },
+      });
+      expect(answer.status).toBe(201);
+      asked.push(answer.body.id);
+    }
+    await nodes.kill(2);
     await expect
-      .poll(
-        async () =>
-          (await nodes.at(0).call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } }))
-            .status,
-        { timeout: 20_000, interval: 250 },
-      )
-      .toSatisfy((code: number) => code === 200 || code === 409);
-  }
-  await expect.poll(() => untold('approval_decided', asked), { timeout: 170_000, interval: 250 }).toEqual([]);
-}, 600_000);
+      .poll(() => untold('approval_requested', asked), { timeout: 170_000, interval: 250 })
+      .toEqual([]);
+    const path = `/api/v1/notifications/channels/${channel}/deliveries?status=waiting`;
+    await expect
+      .poll(async () => (await nodes.at(0).call('GET', path, { cookie })).body, {
+        timeout: 90_000,
+        interval: 250,
+      })
+      .toEqual([]);
+    for (const id of asked) {
+      await expect
+        .poll(
+          async () =>
+            (await nodes.at(0).call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } }))
+              .status,
+          { timeout: 20_000, interval: 250 },
+        )
+        .toSatisfy((code: number) => code === 200 || code === 409);
+    }
+    await expect
+      .poll(() => untold('approval_decided', asked), { timeout: 170_000, interval: 250 })
+      .toEqual([]);
+  },
+  600_000,
+);

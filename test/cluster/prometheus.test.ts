@@ -1,8 +1,10 @@
 // Three hubs that the real Prometheus scrapes, through the death of one: the shards that it sums up stay whole, and
-// what every alert and every panel of the board measures has a series.
+// what every alert and every panel of the board measures has a series. Per commit, test/e2e/prometheus.test.ts has the
+// series of one hub, and test/cluster/hub.test.ts the shards.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleYaml } from '../contract/library.ts';
+import { isNightly } from '../runs.ts';
 import { startOwnPrometheus } from '../services/start.ts';
 import { type Nodes, startNodes } from './nodes.ts';
 
@@ -43,7 +45,7 @@ const panels = (JSON.parse(file('deploy/grafana/reeve.json')) as { readonly pane
       ] as const,
   );
 
-describe('a cluster that Prometheus scrapes', () => {
+describe.runIf(isNightly)('a cluster that Prometheus scrapes', () => {
   let nodes: Nodes;
   let prometheus: Awaited<ReturnType<typeof startOwnPrometheus>>;
   const stop = new AbortController();

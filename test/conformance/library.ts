@@ -1,6 +1,7 @@
 // Every store's promises about the contract library (contract/port, ContractStore).
 import { describe, expect, it } from 'vitest';
 import type { ContractVersion } from '../../src/contract/record.ts';
+import { sizeFor } from '../runs.ts';
 import {
   aComposition,
   aContract,
@@ -82,11 +83,11 @@ export function contractsContract(name: string, open: Open): void {
       expect(await contracts.update(first.tenantId, 'unknown', { name: 'x' }, meta())).toBeNull();
     });
 
-    it('30 parallel updates get 30 versions', async () => {
+    it('parallel updates get a version each', async () => {
       const { contracts } = shared.get();
       const c = aContract();
       await contracts.create(c);
-      const made = (await parallel(30, (i) =>
+      const made = (await parallel(sizeFor(name, 30, 10), (i) =>
         contracts.update(c.tenantId, c.contractId, { name: `n${i}` }, meta()),
       )) as (ContractVersion | null)[];
       expect(made.map((v) => v?.version ?? 0).sort((a, b) => a - b)).toEqual(made.map((_, i) => i + 2));

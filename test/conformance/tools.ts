@@ -10,6 +10,7 @@ import {
   type ToolObservation,
 } from '../../src/tool/record.ts';
 import { entryIdOf } from '../../src/tool/rules/identity.ts';
+import { rowsFor } from '../runs.ts';
 import { firstPage, hostileTexts, type Open, parallel, sha256, sharedStore, t0, uuid } from './fixtures.ts';
 
 const rooms: Rooms = { environment: environmentRoom, key: keyRoom };
@@ -380,7 +381,8 @@ export function toolsContract(name: string, open: Open): void {
     it('keep hostile names apart', async () => {
       const { tools } = shared.get();
       const tenantId = uuid();
-      const names = hostileTexts.filter((text) => text !== '');
+      const texts = hostileTexts.filter((text) => text !== '');
+      const names = rowsFor(name, texts, 10);
       for (const server of names) {
         await observe(tools, observationOf(tenantId, { [server]: 'a', tool: 'b' }, { server }));
       }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { adminRoles, isAdmin, memberRoles } from '../../src/shared/env-roles.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import type { User } from '../../src/user/record.ts';
+import { sizeFor } from '../runs.ts';
 import {
   aLogin,
   aSigningKey,
@@ -108,7 +109,7 @@ export function usersContract(name: string, open: Open): void {
 
     it('keep one admin, whoever takes whom away at once', async () => {
       const store = shared.get();
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < sizeFor(name, 5, 2); round++) {
         const people = await peopleOf(store, 8);
         const [{ tenantId }] = people as [User];
         const answers = await parallel(people.length, (i) => {

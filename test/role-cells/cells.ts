@@ -11,7 +11,7 @@ import { type EnvRole, type OperatorRole, operatorRoles } from '../../src/shared
 import type { HubProcess } from '../e2e/process.ts';
 import { SocketClient } from '../e2e/socket.ts';
 import { SseClient } from '../e2e/sse.ts';
-import { isNightly } from '../runs.ts';
+import { isNightly, rowsOfRun } from '../runs.ts';
 import { agentIn, type CellRequest, type CellRequests, CellTenant, cellRequests } from './requests.ts';
 
 type Route = readonly [name: string, declaration: RouteDeclaration];
@@ -250,7 +250,8 @@ export function testRoleCells(hubOf: () => HubProcess, isSlow = false): void {
       const requests = cellRequests(tenant);
       const credentials = await credentialsOf(tenant, { kind, role, env });
       const faults: string[] = [];
-      for (const route of scopedRoutes) {
+      // Where the store is slow, a commit tries a third of the routes; the store answers no role by itself.
+      for (const route of isSlow ? rowsOfRun(scopedRoutes, 25) : scopedRoutes) {
         const envs = requests.isOfTenant(route[0]) ? environments.slice(0, 1) : environments;
         for (const requestEnv of envs) {
           const cell = { kind, role, env, requestEnv };

@@ -16,8 +16,13 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => fleet?.close(), 60_000);
 
-/** Per commit, test/cluster/rolling.test.ts restarts all nodes under load. */
-const perCommit = suites.filter(({ promise }) => isNightly || promise !== 6);
+/**
+ * Held per commit by tests of their own, which name the parts of the promise one by one: kills of Redis and the store
+ * by hub-outage, redis-outage and mongo-outage, a node that is paused, a key that is revoked and shards that are lost
+ * by hub, and the restart of all nodes under load by rolling.
+ */
+const held = new Set([2, 5, 6, 9, 10]);
+const perCommit = suites.filter(({ promise }) => isNightly || !held.has(promise));
 
 it.each(perCommit)(
   `promise $promise: $title (SEED=${seed})`,

@@ -47,7 +47,7 @@ export const cuts: Suite = {
         await rest(chance.between(50, 150), signal);
       }
     });
-    const until = Date.now() + of(8000, 20_000);
+    const until = Date.now() + of(5000, 20_000);
     const chance = random.branch('deploys');
     while (Date.now() < until) {
       await tenant.deploy();

@@ -22,7 +22,7 @@ export const ingestUnderKills: Suite = {
     const tenant = await Tenant.create(fleet, random);
     const { key } = await tenant.key();
     const plan = kills(random.branch('kills'), {
-      ms: of(14_000, 60_000),
+      ms: of(10_000, 60_000),
       nodes: fleet.size,
       every: [2000, 5000],
       away: [200, 1500],

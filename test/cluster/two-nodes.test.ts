@@ -1,13 +1,16 @@
-// A follower of decision events on one node receives those that another node stores, and goes on at a third where it
-// was.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+// What two nodes keep as one hub, on one fleet: decision events and their followers, the master secret, and an
+// Idempotency-Key. A follower of decision events on one node receives those that another node stores, and goes on where
+// it was at another. Of requests with one key at once on several nodes one is carried out, and a repeat on another node
+// is answered as the first, also when the first node is gone.
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { HubProcess } from '../e2e/process.ts';
 import { SseClient } from '../e2e/sse.ts';
 import { type Nodes, startNodes } from './nodes.ts';
 
 let nodes: Nodes;
 let key = '';
 beforeAll(async () => {
-  nodes = await startNodes({ count: 2 });
+  nodes = await startNodes({ count: 2, env: { APPROVALS_PER_MINUTE: '100' } });
   const cookie = await nodes.at(0).admin();
   ({ key } = await nodes.at(0).key(cookie));
 });
@@ -73,4 +76,41 @@ it('tells an agent of its own decisions that the other node stored', async () =>
   await nodes.at(0).call('POST', '/v1/events', { headers: headers(), body: { events } });
   expect((await decided).data.call_id).toBe('own');
   client.close();
+});
+
+it('refuses a node with another SECRET_KEY at its start, in one line, and the others go on', async () => {
+  const stranger = new HubProcess({ ...nodes.at(0).settings, SECRET_KEY: 'x'.repeat(40) });
+  onTestFinished(() => stranger.remove());
+  await expect(stranger.start()).rejects.toThrow(
+    'The secrets in this store are sealed with another SECRET_KEY.',
+  );
+  expect((await nodes.at(1).call('GET', '/api/v1/health/ready')).status).toBe(200);
+});
+
+// The last one: a node dies.
+const askOnce = (i: number, message = 'May I?') =>
+  nodes.at(i).call('POST', '/v1/approvals', {
+    headers: { Authorization: `Bearer ${key}`, 'Idempotency-Key': 'one' },
+    body: { agent_id: 'asker', tool_name: 't', message },
+  });
+
+it('makes one approval of many requests at once, and answers a repeat on the node that is left', async () => {
+  const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => askOnce(i % 2)));
+  const first = answers.filter(
+    ({ status, headers }) => status === 201 && headers.get('idempotency-replayed') === null,
+  );
+  expect(first).toHaveLength(1);
+  for (const { status, body } of answers) {
+    if (status === 201) expect(body).toEqual(first[0]?.body);
+    else expect([status, body.code]).toEqual([409, 'idempotency_in_progress']);
+  }
+  await nodes.at(0).kill();
+  const again = await askOnce(1);
+  expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([201, 'true']);
+  expect(again.body).toEqual(first[0]?.body);
+  expect((await askOnce(1, 'Really?')).body.code).toBe('idempotency_key_reused');
+  const listed = await nodes.at(1).call('GET', '/v1/approvals?agent_id=asker', {
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  expect(listed.body).toMatchObject({ total: 1 });
 });
