@@ -9,7 +9,7 @@ import { sha256 } from '../../src/bundle/signature.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
 import { rules } from '../mcp/setting.ts';
-import { programArgs } from '../program.ts';
+import { callProgram, programArgs } from '../program.ts';
 
 let folder = '';
 let hub: FakeHub;
@@ -210,7 +210,10 @@ describe('with contracts from a file', () => {
     [['--project', ''], '--project must be'],
     [[], 'name a hub'],
   ])('says what is wrong with %j, and denies', async (args, why) => {
-    expect(await gate('{}', args)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+    expect(await callProgram(['gate', '--state', state, ...args])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(why),
+    });
   });
 });
 
