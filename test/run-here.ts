@@ -9,7 +9,7 @@ export interface CommandRun {
   readonly err: string;
 }
 
-export interface Surroundings {
+export interface RunOptions {
   /** Variables beside those of the tests. */
   readonly env?: { readonly [name: string]: string };
   /** Default: that of the tests. */
@@ -23,7 +23,7 @@ export interface Surroundings {
  */
 export async function runHere(
   command: () => Promise<number | undefined>,
-  { env = {}, cwd = process.cwd() }: Surroundings = {},
+  { env = {}, cwd = process.cwd() }: RunOptions = {},
 ): Promise<CommandRun> {
   const texts = { out: '', err: '' };
   const before = { cwd: process.cwd(), exitCode: process.exitCode };

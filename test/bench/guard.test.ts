@@ -84,11 +84,11 @@ describe('a band', () => {
 });
 
 describe('the guard', () => {
-  const noticed: readonly (readonly [slow: string, ids: string[]])[] = [
+  const slowCases: readonly (readonly [slow: string, ids: string[]])[] = [
     ['extra-statement', ['counts.statements']],
     ['encode-per-client', ['counts.deploy_encodings']],
   ];
-  it.each(rowsOfRun(noticed, 1))(
+  it.each(rowsOfRun(slowCases, 1))(
     'notices %s and names its figure',
     async (slow, ids) => {
       // A verdict needs three rounds. Counts repeat, so one run stands for three.

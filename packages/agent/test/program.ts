@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compiled } from '../../../test/compiled.ts';
-import { type CommandRun, runHere, type Surroundings } from '../../../test/run-here.ts';
+import { type CommandRun, type RunOptions, runHere } from '../../../test/run-here.ts';
 
 /** Arguments of `node` that run the program, before the program's own. */
 export function programArgs(): string[] {
@@ -33,14 +33,11 @@ async function load(): Promise<Main> {
   }
 }
 
-let loaded: Promise<Main> | undefined;
+let mainModule: Promise<Main> | undefined;
 
 /** Calls the program in this process, one call at a time. */
-export async function callProgram(
-  args: readonly string[],
-  surroundings: Surroundings = {},
-): Promise<CommandRun> {
-  loaded ??= load();
-  const { run } = await loaded;
-  return runHere(() => run(args), surroundings);
+export async function callProgram(args: readonly string[], options: RunOptions = {}): Promise<CommandRun> {
+  mainModule ??= load();
+  const { run } = await mainModule;
+  return runHere(() => run(args), options);
 }

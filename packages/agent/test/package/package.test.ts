@@ -1,6 +1,6 @@
-// The package as people install it: packed from the files that git knows (in CI from the build of the same clone), put into an empty project with nothing but
-// its one dependency, and used from JavaScript, TypeScript and CommonJS; its rule engine bundled for a runtime without
-// Node.
+// The package as people install it: packed from the files that git knows (in CI from the build of the same clone), put
+// into an empty project with nothing but its one dependency, and used from JavaScript, TypeScript and CommonJS; its
+// rule engine bundled for a runtime without Node.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
