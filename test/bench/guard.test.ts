@@ -113,6 +113,8 @@ describe('the guard', () => {
     const busy = await openHub({ ...choice, slow: ['extra-statement'] }, { preloads: ['loop'] });
     await makeTenants(busy, 1);
     await busy.stop();
+    // Per commit the slow-down above is noticed by the same counts.
+    if (!isNightly) return;
     const counted = await openHub({ ...choice, slow: ['extra-statement'] }, { preloads: ['count'] });
     await makeTenants(counted, 1);
     await counted.stop();
