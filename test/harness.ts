@@ -153,25 +153,32 @@ const settings: Settings = {
 
 const evaluatorThread = bundledThread('worker');
 
+const threadParts = {
+  clock: systemClock,
+  accepted: { apiVersions: settings.wire.apiVersions },
+  ...(evaluatorThread ? { entry: evaluatorThread } : {}),
+};
+
 /**
- * An evaluator for several hubs: its threads take a while to start. Close it when done. It runs in real time, which
- * threads cannot do without.
+ * An evaluator of a test's own. Close it when done. It runs in real time, which threads cannot do without.
  */
 export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluator =>
-  createEvaluator({
-    clock: systemClock,
-    accepted: { apiVersions: settings.wire.apiVersions },
-    ...(evaluatorThread ? { entry: evaluatorThread } : {}),
-    ...changed,
-  });
+  createEvaluator({ ...threadParts, ...changed });
 
-/** A replayer for several hubs, as makeEvaluator. */
-export const makeReplayer = (): Replayer =>
-  createReplayer({
-    clock: systemClock,
-    accepted: { apiVersions: settings.wire.apiVersions },
-    ...(evaluatorThread ? { entry: evaluatorThread } : {}),
-  });
+let evaluatorOfAll: Evaluator | undefined;
+let replayerOfAll: Replayer | undefined;
+
+/** The evaluator of all hubs of this process, which ends it: a thread loads for longer than most tests take. */
+export function sharedEvaluator(): Evaluator {
+  evaluatorOfAll ??= makeEvaluator();
+  return evaluatorOfAll;
+}
+
+/** The replayer of all hubs of this process. */
+export function sharedReplayer(): Replayer {
+  replayerOfAll ??= createReplayer(threadParts);
+  return replayerOfAll;
+}
 
 /** Data that a hub finds at its start. */
 export interface HubData {
@@ -184,12 +191,12 @@ export interface HubData {
 
 /**
  * @param changed settings other than the defaults
- * @param shared an evaluator that the hub uses and does not close
- * @param replays likewise
+ * @param own an evaluator that the hub uses and does not close; by default that of all hubs of the process
+ * @param replays a replayer, likewise
  */
 export async function makeHub(
   changed: Partial<Settings> & { readonly newAgentsPerMinute?: number; readonly maxAgents?: number } = {},
-  shared?: Evaluator,
+  own?: Evaluator,
   replays?: Replayer,
   data: HubData = {},
 ): Promise<TestHub> {
@@ -240,8 +247,8 @@ export async function makeHub(
     broadcast,
     log: silentLog,
   });
-  const evaluator = shared ?? makeEvaluator();
-  const replayer = replays ?? makeReplayer();
+  const evaluator = own ?? sharedEvaluator();
+  const replayer = replays ?? sharedReplayer();
   // Other services are played on loopback; how long they take is real time.
   const outbound = createOutbound({ clock: systemClock, allowPrivate: true, allow: [] });
   const messengers = createMessengers({
@@ -429,8 +436,6 @@ export async function makeHub(
       return found;
     },
     async close() {
-      if (!shared) await evaluator.close();
-      if (!replays) await replayer.close();
       await actors.stop(0);
       await jobs.close();
       await broadcast.close();

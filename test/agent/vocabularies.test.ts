@@ -1,19 +1,16 @@
 // Agents of two vocabularies in one fleet: whoever is given a document that it cannot load is named where somebody
 // deploys or assigns it, and in its status.
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
-import { makeEvaluator, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
-
-const evaluator = makeEvaluator();
-afterAll(() => evaluator.close());
+import { makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
 let user: UserCaller;
 let operator: OperatorCaller;
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant('ann@example.com');
   operator = t.operator(user, 'operator');
 });

@@ -5,22 +5,20 @@ import { wrapped } from '../../src/assistant/use-cases/tools.ts';
 import type { Streamed } from '../../src/http/contract/call.ts';
 import { principalOf } from '../../src/http/contract/principal.ts';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
-import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
-const evaluator = makeEvaluator();
 let provider: FakeProvider;
 beforeAll(async () => {
   provider = await startProvider();
 });
 afterAll(async () => {
   await provider.close();
-  await evaluator.close();
 });
 
 let t: TestHub;
 let user: UserCaller;
 beforeEach(async () => {
-  t = await makeHub({ aiPrices: { priced: { input: 2, output: 10 } } }, evaluator);
+  t = await makeHub({ aiPrices: { priced: { input: 2, output: 10 } } });
   user = await t.tenant();
 });
 afterEach(() => t.close());

@@ -10,6 +10,7 @@ import { exitCodeOf, figureOf, type Measured } from '../../bench/suite/figures.t
 import { parseResults, resultsSchemaText, type Scenario } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { measureScenarios, runsOf } from '../../bench/suite/scenario-runs.ts';
+import { itAtNight } from '../runs.ts';
 import { benchProgram } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-test-'));
@@ -147,23 +148,28 @@ describe('a results file', () => {
     expect(() => parseResults('{"schema":"reeve-bench/1"}')).toThrow('breaks its schema at started_at');
   });
 
-  it('is written by a run of ingest, which measures a hub and leaves nothing behind', async () => {
-    const file = join(folder, 'ingest.json');
-    const args = ['--rounds', '1', '--seconds', '1', '--rows', '100', '--hub', root, '--json', file];
-    const { code, stdout, stderr } = await runBench('ingest', ...args);
-    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('round 1 of 1') });
-    expect(stdout).toContain('ingest.rate: ');
-    const { scenarios, versions } = parseResults(readFileSync(file, 'utf8'));
-    expect(versions).toMatchObject({ node: process.versions.node });
-    const [scenario] = scenarios;
-    const measured = scenario?.figures.map(({ id, median }) => [id, median !== null && median > 0]);
-    expect(Object.fromEntries(measured ?? [])).toMatchObject({
-      'ingest.rate': true,
-      'ingest.processor_time': true,
-      'ingest.answer_p99': true,
-    });
-    const latency = scenario?.figures.find(({ id }) => id === 'ingest.answer_p99');
-    expect(latency?.histogram?.count).toBeGreaterThan(0);
-    expect(readdirSync(folder).filter((name) => name.startsWith('reeve-bench-'))).toEqual([]);
-  }, 90_000);
+  // Per commit a run of streams does so (streams.test.ts).
+  itAtNight(
+    'is written by a run of ingest, which measures a hub and leaves nothing behind',
+    async () => {
+      const file = join(folder, 'ingest.json');
+      const args = ['--rounds', '1', '--seconds', '1', '--rows', '100', '--hub', root, '--json', file];
+      const { code, stdout, stderr } = await runBench('ingest', ...args);
+      expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('round 1 of 1') });
+      expect(stdout).toContain('ingest.rate: ');
+      const { scenarios, versions } = parseResults(readFileSync(file, 'utf8'));
+      expect(versions).toMatchObject({ node: process.versions.node });
+      const [scenario] = scenarios;
+      const measured = scenario?.figures.map(({ id, median }) => [id, median !== null && median > 0]);
+      expect(Object.fromEntries(measured ?? [])).toMatchObject({
+        'ingest.rate': true,
+        'ingest.processor_time': true,
+        'ingest.answer_p99': true,
+      });
+      const latency = scenario?.figures.find(({ id }) => id === 'ingest.answer_p99');
+      expect(latency?.histogram?.count).toBeGreaterThan(0);
+      expect(readdirSync(folder).filter((name) => name.startsWith('reeve-bench-'))).toEqual([]);
+    },
+    90_000,
+  );
 });

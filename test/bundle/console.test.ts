@@ -1,21 +1,18 @@
 // Bundles and deployments: uploads, what a user and what a key of an environment can see, deploying and rolling back.
 import { createHash } from 'node:crypto';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundleRoutes } from '../../src/bundle/console/routes.ts';
 import type { Caller } from '../../src/http/contract/call.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { attestationText, successionText } from '../../src/signing/rules/attestation.ts';
 import { aDeployment } from '../conformance/fixtures.ts';
 import { bundleYaml } from '../contract/library.ts';
-import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
-
-const evaluator = makeEvaluator();
-afterAll(() => evaluator.close());
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
 let user: UserCaller;
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant('ann@example.com');
   t.newFrames();
 });
@@ -270,7 +267,7 @@ describe('an API key', () => {
   });
 
   it('reads the signature in the encoding that its stream has, and always in hex beside it', async () => {
-    const hub = await makeHub({ wire: { ...t.hub.settings.wire, signatureEncoding: 'base64' } }, evaluator);
+    const hub = await makeHub({ wire: { ...t.hub.settings.wire, signatureEncoding: 'base64' } });
     try {
       const admin = await hub.tenant();
       await hub.call('uploadBundle', { body: { yaml_content: bundleYaml('team') } }, admin);

@@ -1,25 +1,15 @@
 // Rulesets on the hosted API: saved and deployed in one step, byte for byte, with strong ETags and base64 signatures.
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { encodeSignature } from '../../src/http/contract/signature.ts';
-import {
-  type CallInput,
-  makeEvaluator,
-  makeHub,
-  type OperatorCaller,
-  type TestHub,
-  type UserCaller,
-} from '../harness.ts';
-
-const evaluator = makeEvaluator();
-afterAll(() => evaluator.close());
+import { type CallInput, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
 let user: UserCaller;
 let operator: OperatorCaller;
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant('ann@example.com');
   operator = t.operator(user, 'operator');
 });

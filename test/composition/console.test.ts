@@ -1,16 +1,13 @@
 // Compositions: saved, assembled to the byte, deployed; and what a new version of a contract does to them.
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addComposition, addContract, definition } from '../contract/library.ts';
-import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { itAtNight } from '../runs.ts';
-
-const evaluator = makeEvaluator();
-afterAll(() => evaluator.close());
 
 let t: TestHub;
 let user: UserCaller;
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant('ann@example.com');
   await addContract(t, user, 'a');
   await addContract(t, user, 'b', { definition: { ...definition('^/root/'), mode: 'observe' } });

@@ -1,18 +1,15 @@
 // Deployments of compositions in the audit chain and the live stream: every version that is saved leaves an entry and a
 // frame, and every deployment the deployer's own id.
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { principalOf } from '../../src/http/contract/principal.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { addComposition, addContract } from '../contract/library.ts';
-import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
-
-const evaluator = makeEvaluator();
-afterAll(() => evaluator.close());
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
 let user: UserCaller;
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant('ann@example.com');
   await addContract(t, user, 'a');
 });

@@ -1,15 +1,12 @@
 // The contract library: versions, filters, use by compositions, import.
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { addComposition, addContract, bundleYaml, definition } from './library.ts';
-
-const evaluator = makeEvaluator();
-afterAll(() => evaluator.close());
 
 let t: TestHub;
 let user: UserCaller;
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant('ann@example.com');
   t.newFrames();
 });

@@ -1,19 +1,16 @@
 // Deploying what no agent can load, rolling back to it, forcing it; and taking bundles away.
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { memberRoles } from '../../src/shared/env-roles.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { environments } from '../../src/shared/ids.ts';
 import { addComposition, addContract, bundleYaml, definition } from '../contract/library.ts';
-import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { deploy as deployUnchecked } from './deploy.ts';
-
-const evaluator = makeEvaluator();
-afterAll(() => evaluator.close());
 
 let t: TestHub;
 let user: UserCaller;
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant('ann@example.com');
   t.newFrames();
 });

@@ -1,16 +1,14 @@
 // Changes by a deploy of a text and of a composition, and the documents that agents run now.
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
-import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
-const evaluator = makeEvaluator();
-afterAll(() => evaluator.close());
 let t: TestHub;
 let user: UserCaller;
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant();
 });
 afterEach(() => t.close());

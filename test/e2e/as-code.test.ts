@@ -14,8 +14,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { apply, diff, exportFolder } from '../../src/hub/commands/as-code.ts';
 import { bundleYaml, definition } from '../contract/library.ts';
+import type { CommandRun } from '../run-here.ts';
 import { isNightly, itAtNight, rowsOfRun } from '../runs.ts';
+import { type Command, callCommand } from './command.ts';
 import { HubProcess, mainFile } from './process.ts';
 
 const operatorToken = 'operator-token-of-at-least-32-characters';
@@ -53,13 +56,8 @@ async function tenant(): Promise<Tenant> {
   return { cookie, call, token, admin: await token([{ role: 'admin', env: '*' }]) };
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function start(token: string, args: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
+/** Starts the program. */
+function start(token: string, args: readonly string[]): { child: ChildProcess; ended: Promise<CommandRun> } {
   const child = spawn(process.execPath, [mainFile, ...args], {
     env: { PATH: process.env.PATH ?? '', REEVE_URL: hub.url, REEVE_TOKEN: token },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -75,7 +73,14 @@ function start(token: string, args: readonly string[]): { child: ChildProcess; e
   return { child, ended };
 }
 
-const reeve = (token: string, ...args: string[]): Promise<Ended> => start(token, args).ended;
+const commands: { readonly [word: string]: Command } = { apply, diff, export: exportFolder };
+
+/** Calls a command in this process. */
+const reeve = (token: string, word: string, ...args: string[]): Promise<CommandRun> => {
+  const command = commands[word];
+  if (!command) throw new Error(`there is no command ${word}`);
+  return callCommand(command, args, { REEVE_URL: hub.url, REEVE_TOKEN: token });
+};
 
 let folder: string;
 const file = (path: string): string => join(folder, path);
@@ -434,11 +439,11 @@ describe('a bad file', () => {
     small();
     edit(path, change);
     const { admin, call } = await tenant();
-    for (const command of [
+    for (const [word, ...args] of [
       ['diff', folder],
       ['apply', folder, '--yes'],
-    ])
-      expect(await reeve(admin, ...command)).toMatchObject({
+    ] as const)
+      expect(await reeve(admin, word, ...args)).toMatchObject({
         code: 1,
         err: expect.stringContaining(expected),
       });
@@ -540,6 +545,7 @@ describe('rights', () => {
 describe('usage', () => {
   it('has help, and 2 for what does not fit', async () => {
     const { admin } = await tenant();
+    const reeve = (token: string, ...args: string[]) => start(token, args).ended;
     for (const word of rowsOfRun(['apply', 'diff', 'export'], 1)) {
       expect(await reeve(admin, word, '--help')).toMatchObject({
         code: 0,

@@ -19,10 +19,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Database } from '../../adapters/sqlite/database.ts';
+import { backup } from '../../src/hub/commands/backup.ts';
+import { restore } from '../../src/hub/commands/restore.ts';
 import { itAtNight } from '../runs.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { readRecorded } from '../stores/stores.ts';
 import { adminEmail, password } from '../stores/world.ts';
+import { callCommand } from './command.ts';
 import { HubProcess, lines, mainFile, run } from './process.ts';
 import { SseClient } from './sse.ts';
 
@@ -396,8 +399,10 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
       ['backup', at('no/such/x.backup')],
       /The folder .* does not exist/,
     ],
-  ] as const)('are refused in one line when %s', async (_what, env, args, words) => {
-    expect(await refused({ ...env }, ...args)).toMatch(words);
+  ] as const)('are refused in one line when %s', async (_what, env, [word, ...args], words) => {
+    const { code, out, err } = await callCommand(word === 'backup' ? backup : restore, args, { ...env });
+    expect({ code, out, lines: lines(err) }).toEqual({ code: 1, out: '', lines: [expect.any(String)] });
+    expect(err).toMatch(words);
   });
 
   itAtNight('tell programs of errors as JSON, and of wrong words how to call', async () => {

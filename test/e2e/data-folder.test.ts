@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { HubProcess, lines, run } from './process.ts';
 
@@ -80,7 +80,7 @@ describe('a database that cannot be used is told in one line', slow, () => {
     expect(await refused(dir)).toMatch(/reeve\.db is damaged/);
   });
 
-  it('is cut off', async () => {
+  itAtNight('is cut off', async () => {
     const { dir, db } = copy();
     writeFileSync(db, readFileSync(db).subarray(0, 8192));
     expect(await refused(dir)).toMatch(/reeve\.db is damaged/);
@@ -128,10 +128,11 @@ describe('a database that cannot be used is told in one line', slow, () => {
 
   const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
-  it.each([
-    ['the folder', (dir: string) => chmodSync(dir, 0o500)],
-    ['the database', (dir: string) => chmodSync(join(dir, 'reeve.db'), 0o000)],
-  ])('%s may not be written by the hub', async (_what, forbid) => {
+  const locks: readonly (readonly [what: string, forbid: (dir: string) => void])[] = [
+    ['the folder', (dir) => chmodSync(dir, 0o500)],
+    ['the database', (dir) => chmodSync(join(dir, 'reeve.db'), 0o000)],
+  ];
+  it.each(rowsOfRun(locks, 1))('%s may not be written by the hub', async (_what, forbid) => {
     const { dir } = copy();
     chmodSync(folder, 0o755);
     for (const name of ['.', ...stopped]) chownSync(join(dir, name), nobody.uid ?? -1, nobody.gid ?? -1);

@@ -7,7 +7,7 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import { random } from '../random.ts';
-import { itAtNight } from '../runs.ts';
+import { itAtNight, runsOf } from '../runs.ts';
 import { canMount, noise, SmallDisk } from '../small-disk.ts';
 import { HubProcess } from './process.ts';
 import { SocketClient } from './socket.ts';
@@ -297,7 +297,7 @@ describe.skipIf(!canMount)('a disk without any room', () => {
         refusals++;
       }
     };
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < runsOf(6, 4); round++) {
       disk.fill(chance.int(2 * mebibyte));
       const senders = Array.from({ length: 5 }, async () => {
         for (let i = 0; i < 8; i++) await attempt();

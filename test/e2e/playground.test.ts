@@ -3,6 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hostileBundles } from '../../packages/agent/test/rules/bundle/hostile.ts';
+import { isNightly, runsOf } from '../runs.ts';
 import { HubProcess } from './process.ts';
 
 const secret = 'open-sesame-0123456789-open-sesame';
@@ -59,25 +60,30 @@ describe('the playground', () => {
   const simple = (when: string, message?: string) =>
     evaluate({ yaml_content: head + contract('c', when, message), tool_name: 't', tool_args: {} });
 
-  it('ends four evaluations at five seconds and their threads with them; a fifth waits a second; others go on', {
+  // Each keeps a processor busy for five seconds: four at night, and one per commit. The pool's own tests fill all
+  // places for a fraction of a second.
+  const count = runsOf(4, 1);
+  it(`ends ${count} evaluations at five seconds and their threads with them; one too many waits a second; others go on`, {
     timeout: 60_000,
   }, async () => {
     const hostile = exhausting();
-    const running = Array.from({ length: 4 }, () => evaluate(hostile));
+    const running = Array.from({ length: count }, () => evaluate(hostile));
     const first = Promise.race(running);
     // One after another: on a thread that evaluates, the second would be answered after an evaluation.
     for (let n = 0; n < 10; n++)
       expect((await hub.call('GET', '/api/v1/bundles', { cookie })).status).toBe(200);
     const othersEnded = performance.now();
-    if (threadsAtFirst !== null) await expect.poll(threads).toBeGreaterThanOrEqual(threadsAtFirst + 4);
-    const fifth = await simple('{args.a: {exists: true}}');
-    expect([fifth.status, fifth.body.detail]).toEqual([
-      429,
-      'Too many concurrent evaluations. Try again shortly.',
-    ]);
-    expect(fifth.headers.get('retry-after')).toBeNull();
-    expect(fifth.ms).toBeGreaterThan(950);
-    expect(fifth.ended).toBeLessThan((await first).ended);
+    if (threadsAtFirst !== null) await expect.poll(threads).toBeGreaterThanOrEqual(threadsAtFirst + count);
+    if (isNightly) {
+      const fifth = await simple('{args.a: {exists: true}}');
+      expect([fifth.status, fifth.body.detail]).toEqual([
+        429,
+        'Too many concurrent evaluations. Try again shortly.',
+      ]);
+      expect(fifth.headers.get('retry-after')).toBeNull();
+      expect(fifth.ms).toBeGreaterThan(950);
+      expect(fifth.ended).toBeLessThan((await first).ended);
+    }
     for (const answer of await Promise.all(running)) {
       expect([answer.status, answer.body.detail]).toEqual([422, 'Evaluation timed out']);
       expect(answer.ms).toBeGreaterThan(4_990);

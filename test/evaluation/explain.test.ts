@@ -1,18 +1,16 @@
 // The explanation of a stored call: recorded conditions win, a cut or redacted value is never "met", and the version
 // that runs now judges the same call.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
-const evaluator = makeEvaluator();
 let t: TestHub;
 let user: UserCaller;
 beforeAll(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant();
 });
 afterAll(async () => {
   await t.close();
-  await evaluator.close();
 });
 
 const yamlOf = (name: string, limit: number, extra = '') => `apiVersion: service/v1

@@ -7,16 +7,14 @@ import { makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harnes
 import { costly, hostile } from '../http/hostile.ts';
 import { itAtNight, rowsOfRun } from '../runs.ts';
 
-const evaluator = makeEvaluator();
 let t: TestHub;
 let user: UserCaller;
 beforeAll(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant();
 });
 afterAll(async () => {
   await t.close();
-  await evaluator.close();
 });
 
 const yaml = bundleYaml('team', ['block-etc']);

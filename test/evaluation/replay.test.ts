@@ -1,19 +1,10 @@
 // Replays on both APIs: what a document would have decided on the calls that agents reported, bounded and honest about
 // what was not seen.
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Replayer } from '../../src/evaluation/port/replayer.ts';
-import {
-  makeEvaluator,
-  makeHub,
-  makeReplayer,
-  type OperatorCaller,
-  type TestHub,
-  type UserCaller,
-} from '../harness.ts';
+import { makeHub, type OperatorCaller, sharedReplayer, type TestHub, type UserCaller } from '../harness.ts';
 
-const evaluator = makeEvaluator();
-const real = makeReplayer();
-afterAll(() => Promise.all([evaluator.close(), real.close()]));
+const real = sharedReplayer();
 
 /** Runs the real work, when a test lets it. */
 let gate: Promise<void> = Promise.resolve();
@@ -37,7 +28,7 @@ let operator: OperatorCaller;
 beforeEach(async () => {
   gate = Promise.resolve();
   slow = null;
-  t = await makeHub({}, evaluator, replayer);
+  t = await makeHub({}, undefined, replayer);
   user = await t.tenant();
   operator = t.operator(user, 'operator');
 });

@@ -7,7 +7,7 @@ import { fuzz } from './fuzz.ts';
 import { operations } from './requests.ts';
 
 /** Steps of each of the 14 players. */
-const steps = runsOf(3000, 220);
+const steps = runsOf(3000, 110);
 /** Connections that are left open have 90 s to end. Milliseconds. */
 const timeLimit = 600_000;
 

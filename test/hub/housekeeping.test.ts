@@ -65,12 +65,12 @@ it('forgets agents that were not seen for 90 days, but not one that is assigned 
     await store.agents.noteSeen(tenantId, id, 'production', clock.now(), uuid());
   }
   await store.agents.update(tenantId, 'assigned', { bundleName: 'base' });
-  clock.advance(unseenMs - day);
+  clock.advance(unseenMs - 2 * hour);
   await store.agents.noteSeen(tenantId, 'seen', 'production', clock.now(), uuid());
   start();
   await settled();
   expect(await store.agents.get(tenantId, 'gone')).not.toBeNull();
-  await clock.advanceAsync(2 * day, hour);
+  await clock.advanceAsync(4 * hour, hour);
   await clock.advanceAsync(minute, minute / 2);
   expect(await listed(tenantId)).toEqual(['assigned', 'seen']);
   expect(await store.agents.get(tenantId, 'gone')).toBeNull();
@@ -84,13 +84,13 @@ it('retires agents that were not seen for 7 days, but not one that is assigned t
   await store.agents.update(tenantId, 'assigned', { bundleName: 'base' });
   await store.agents.addLeftOut(tenantId, Math.floor(clock.now() / hour), 5);
   const left = Math.floor(clock.now() / hour);
-  clock.advance(6 * day);
+  clock.advance(7 * day - 2 * hour);
   await store.agents.noteSeen(tenantId, 'seen', 'production', clock.now(), uuid());
   start();
   await settled();
   expect(await store.agents.count(tenantId)).toBe(3);
   expect(await store.agents.countLeftOut(tenantId, left)).toBe(0);
-  await clock.advanceAsync(day + hour, hour);
+  await clock.advanceAsync(4 * hour, hour);
   await clock.advanceAsync(minute, minute / 2);
   expect(await listed(tenantId)).toEqual(['assigned', 'seen']);
   expect(await store.agents.get(tenantId, 'idle')).toMatchObject({ retiredAt: expect.any(Number) });

@@ -1,24 +1,18 @@
 // Coverage of agents and of the fleet, histories, and statistics of contracts.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { Evaluator } from '../../src/evaluation/port/evaluator.ts';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { principalOf } from '../../src/http/contract/principal.ts';
 import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { addComposition, addContract, definition } from '../contract/library.ts';
-import { type KeyCaller, makeEvaluator, makeHub, type TestHub, type UserCaller } from '../harness.ts';
+import { type KeyCaller, makeHub, sharedEvaluator, type TestHub, type UserCaller } from '../harness.ts';
 
-let evaluator: Evaluator;
 let t: TestHub;
 let user: UserCaller;
 let key: KeyCaller;
-beforeAll(() => {
-  evaluator = makeEvaluator();
-});
-afterAll(() => evaluator.close());
 beforeEach(async () => {
-  t = await makeHub({}, evaluator);
+  t = await makeHub();
   user = await t.tenant();
   key = t.key(user);
 });
@@ -205,7 +199,7 @@ it('lets events and contracts be read by their entries while documents cannot be
   await t.call('deployComposition', { params: { name: 'team' } }, user);
   await ingest([event('write', { verdict: 'call_denied', payload: { decision_name: 'many-2' } })]);
   const contractsOf = () => Promise.reject(new HubError('overloaded', 'Too many documents.'));
-  const { app } = t.changed({ evaluator: { ...evaluator, contractsOf } });
+  const { app } = t.changed({ evaluator: { ...sharedEvaluator(), contractsOf } });
   const reader = principalOf(user);
   await expect(
     app.statistics.contracts(reader, { env: null, since: 0, until: t.clock.now() }),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { itAtNight } from '../../../test/runs.ts';
 import { readToolSettings } from '../src/cli/tools.ts';
-import { programArgs } from './program.ts';
+import { callProgram, programArgs } from './program.ts';
 
 let folder = '';
 beforeAll(async () => {
@@ -14,10 +14,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const command = programArgs();
+/** Calls the program in this process. */
+const run = (args: readonly string[]) => callProgram(args, { cwd: folder });
 
-async function run(args: readonly string[], input = '') {
-  const child = spawn(process.execPath, [...command, ...args], { cwd: folder });
+/** Starts the program. */
+async function start(args: readonly string[], input = '') {
+  const child = spawn(process.execPath, [...programArgs(), ...args], { cwd: folder });
   const read = async (stream: AsyncIterable<Buffer>) => {
     let text = '';
     for await (const part of stream) text += part.toString();
@@ -133,24 +135,24 @@ cases:
 describe('reeve-agent', () => {
   it('prints its version', async () => {
     const { version } = JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8'));
-    expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+    expect(await start(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
   });
 
   it('says what it can do, and exits with 2 for a command or an option that it does not know', async () => {
-    expect(await run(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('check') });
-    expect(await run(['chekc'])).toMatchObject({
+    expect(await start(['--help'])).toMatchObject({ code: 0, out: expect.stringContaining('check') });
+    expect(await start(['chekc'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('unknown command "chekc"'),
     });
-    expect(await run(['check', '--nope', 'a'])).toMatchObject({
+    expect(await start(['check', '--nope', 'a'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('--nope'),
     });
-    expect(await run(['check'])).toMatchObject({
+    expect(await start(['check'])).toMatchObject({
       code: 2,
       err: expect.stringContaining('at least one file'),
     });
-    expect((await run(['test', '--help'])).out).toContain('expect:');
+    expect((await start(['test', '--help'])).out).toContain('expect:');
   });
 });
 
@@ -162,7 +164,7 @@ describe('reeve-agent check', () => {
       out: '',
       err: '1 file, 0 errors, 0 warnings, 0 notices\n',
     });
-    expect((await run(['check', '-'], bundle(never))).code).toBe(0);
+    expect((await start(['check', '-'], bundle(never))).code).toBe(0);
   });
 
   it('names line, column and what was meant', async () => {

@@ -14,6 +14,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/compiled.ts';
+import { rowsOfRun } from '../../../test/runs.ts';
 import { sha256 } from '../src/bundle/signature.ts';
 import { FakeHub } from './fake-hub.ts';
 import { until } from './manual-clock.ts';
@@ -332,7 +333,9 @@ function commandsOf(code: string): [event: string, command: string][] {
 
 describe('hooks', () => {
   const configurations = of('json').filter(({ code }) => code.includes('"hooks"'));
-  it.each(configurations.flatMap(({ code }) => commandsOf(code)))(
+  const commands = configurations.flatMap(({ code }) => commandsOf(code));
+  // What each assistant sends and reads is tested without processes in gate/formats.test.ts.
+  it.each(rowsOfRun(commands, 4))(
     '%s: %s',
     async (event, command) => {
       const make = sent[event];

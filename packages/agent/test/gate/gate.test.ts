@@ -5,11 +5,12 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { rowsOfRun } from '../../../../test/runs.ts';
 import { sha256 } from '../../src/bundle/signature.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
 import { rules } from '../mcp/setting.ts';
-import { programArgs } from '../program.ts';
+import { callProgram, programArgs } from '../program.ts';
 
 let folder = '';
 let hub: FakeHub;
@@ -169,11 +170,12 @@ describe('with contracts from a file', () => {
     expect(await gate(call('rm -rf /'), args)).toMatchObject({ code: 2, err: 'not here\n' });
   });
 
-  it.each([
+  const faulty: readonly (readonly [name: string, call: string])[] = [
     ['a doubled member', '{"tool":"a","args":{"command":"ls","command":"rm -rf /"}}'],
     ['a number that would change', '{"tool":"a","args":{"n":1e400}}'],
     ['half a character', '{"tool":"a","args":{"n":"\\ud800"}}'],
-  ])('denies an input with %s', async (_name, call) => {
+  ];
+  it.each(rowsOfRun(faulty, 1))('denies an input with %s', async (_name, call) => {
     const args = ['--contracts', await contractsFile(noRm)];
     expect(await gate(call, args)).toMatchObject({
       code: 2,
@@ -210,7 +212,10 @@ describe('with contracts from a file', () => {
     [['--project', ''], '--project must be'],
     [[], 'name a hub'],
   ])('says what is wrong with %j, and denies', async (args, why) => {
-    expect(await gate('{}', args)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
+    expect(await callProgram(['gate', '--state', state, ...args])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(why),
+    });
   });
 });
 

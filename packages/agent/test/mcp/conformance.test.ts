@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rowsOfRun } from '../../../../test/runs.ts';
+import { itAtNight, rowsOfRun } from '../../../../test/runs.ts';
 import { McpListener } from '../../src/cli/mcp/listener.ts';
 import { remoteServer } from '../../src/cli/mcp/remote.ts';
 import { TaskFiles } from '../../src/cli/mcp/tasks/files.ts';
@@ -161,7 +161,8 @@ describe.skipIf(node === null)('the conformance suite', () => {
     },
   );
 
-  it.each(rowsOfRun(clientScenarios, 1))(
+  // Per commit pairs.test.ts has the clients of both eras, and this file the servers.
+  itAtNight.each(clientScenarios)(
     'passes behind the proxy as it passes without, in %s: %s',
     { timeout: 120_000 },
     async (revision, scenario) => {

@@ -20,7 +20,7 @@ import { itAtNight } from '../../../../test/runs.ts';
 import { sha256 } from '../../src/bundle/signature.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
-import { programArgs } from '../program.ts';
+import { callProgram, programArgs } from '../program.ts';
 import { rules } from './setting.ts';
 
 const packages = join(import.meta.dirname, '../../../../node_modules/@modelcontextprotocol');
@@ -362,18 +362,7 @@ describe('with a hub', () => {
 });
 
 describe('the command', () => {
-  const run = async (args: readonly string[]) => {
-    const child = spawn(process.execPath, [...programArgs(), 'mcp', ...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: env(),
-    });
-    let err = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      err += chunk.toString();
-    });
-    const [code] = (await once(child, 'close')) as [number];
-    return { code, err };
-  };
+  const run = (args: readonly string[]) => callProgram(['mcp', ...args], { env: env() });
 
   it.each([
     [['--contracts', 'x.yaml'], 'name a server'],
