@@ -1,7 +1,7 @@
 // By keys alone: to a page, into its list, into a row and back; and names that say what a button is about.
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -47,10 +47,15 @@ async function openAccount(page: Page, name: string): Promise<void> {
 }
 
 describe('keys alone', () => {
-  it.each([
-    ['r', 'Runs', /sample-session/, /^Run sample-session/],
-    ['a', 'Audit', /: Notification channel 'On call' was created/, 'Audit entry'],
-  ])('peek at a row of the page at g %s and come back to it', async (key, name, row, title) => {
+  it.each(
+    rowsOfRun(
+      [
+        ['r', 'Runs', /sample-session/, /^Run sample-session/],
+        ['a', 'Audit', /: Notification channel 'On call' was created/, 'Audit entry'],
+      ] as const,
+      1,
+    ),
+  )('peek at a row of the page at g %s and come back to it', async (key, name, row, title) => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
