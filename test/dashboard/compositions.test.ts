@@ -56,7 +56,7 @@ describe('a composition', () => {
     await page.goto('/dashboard/compositions/shop');
     await panel.getByText('Another user saved this composition').waitFor();
     await accessible(page);
-    expect(await items.count()).toBe(3);
+    await expect.poll(() => items.count()).toBe(3);
     expect(await panel.getByRole('button', { name: 'Save composition' }).isDisabled()).toBe(true);
     await panel.getByRole('button', { name: 'Keep my changes' }).click();
     await panel.getByRole('button', { name: 'Save composition' }).click();
@@ -144,7 +144,7 @@ describe('a composition', () => {
     await accessible(page);
     await choice.press('Enter');
     await items.getByText('many-17', { exact: true }).waitFor();
-    expect(await items.count()).toBe(before + 1);
+    await expect.poll(() => items.count()).toBe(before + 1);
     noFaults(seen);
     await seen.context.close();
   });

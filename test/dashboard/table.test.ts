@@ -122,7 +122,7 @@ itAtNight('selects a range with shift, all, and none', async () => {
     .getByLabel('Select agent-8', { exact: true })
     .click({ modifiers: ['Shift'] });
   await page.getByText('6 selected', { exact: true }).waitFor();
-  expect(await table(page).getByLabel('Select agent-5', { exact: true }).isChecked()).toBe(true);
+  await expect.poll(() => table(page).getByLabel('Select agent-5', { exact: true }).isChecked()).toBe(true);
   expect(await table(page).getByLabel('Select agent-9', { exact: true }).isChecked()).toBe(false);
   const all = table(page).getByLabel('Select all loaded rows');
   expect(await all.evaluate((input) => (input as unknown as { indeterminate: boolean }).indeterminate)).toBe(
