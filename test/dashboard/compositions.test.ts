@@ -33,7 +33,7 @@ describe('a composition', () => {
     await page.keyboard.press('Enter');
     await panel.getByText('ask-before-deploy moved to position 1 of 3.').waitFor();
     // At the end of the list, too, the button keeps the focus.
-    expect(await up.evaluate((button) => button === document.activeElement)).toBe(true);
+    await expect.poll(() => up.evaluate((button) => button === document.activeElement)).toBe(true);
     await page.keyboard.press('Alt+ArrowDown');
     await page.keyboard.press('Alt+ArrowDown');
     await panel.getByText('ask-before-deploy moved to position 3 of 3.').waitFor();
@@ -57,11 +57,11 @@ describe('a composition', () => {
     await panel.getByText('Another user saved this composition').waitFor();
     await accessible(page);
     await expect.poll(() => items.count()).toBe(3);
-    expect(await panel.getByRole('button', { name: 'Save composition' }).isDisabled()).toBe(true);
+    await expect.poll(() => panel.getByRole('button', { name: 'Save composition' }).isDisabled()).toBe(true);
     await panel.getByRole('button', { name: 'Keep my changes' }).click();
     await panel.getByRole('button', { name: 'Save composition' }).click();
     await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
-    expect(await order()).toEqual(['watch-refunds', 'no-secrets', 'ask-before-deploy']);
+    await expect.poll(order).toEqual(['watch-refunds', 'no-secrets', 'ask-before-deploy']);
     // A second viewer sees changes from elsewhere at once.
     await post(
       '/api/v1/compositions/shop',

@@ -150,14 +150,14 @@ describe('keys alone', () => {
     await page.keyboard.press('Control+End');
     await page.keyboard.type('# kept');
     const editor = dialog.locator('.editor');
-    expect(await hasFocus(editor)).toBe(true);
+    await expect.poll(() => hasFocus(editor)).toBe(true);
     // The first one closes the words that the editor offers, if it does.
     const left = async (): Promise<boolean> => {
       await page.keyboard.press('Escape');
       return !(await hasFocus(editor));
     };
     expect((await left()) || (await left())).toBe(true);
-    expect(await dialog.evaluate((one) => one.contains(document.activeElement))).toBe(true);
+    await expect.poll(() => dialog.evaluate((one) => one.contains(document.activeElement))).toBe(true);
     await dialog.locator('.cm-line').filter({ hasText: '# kept' }).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
@@ -177,9 +177,9 @@ describe('keys alone', () => {
     await link.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Policies', level: 1 }).waitFor();
-    expect(await top()).toBe(0);
+    await expect.poll(top).toBe(0);
     await page.keyboard.press('Tab');
-    expect(await hasFocus(page.getByRole('tab', { name: 'Contracts' }))).toBe(true);
+    await expect.poll(() => hasFocus(page.getByRole('tab', { name: 'Contracts' }))).toBe(true);
     noFaults(seen);
     await seen.context.close();
   });

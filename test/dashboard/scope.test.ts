@@ -87,7 +87,7 @@ it('restores the place in a list after Back', async () => {
   await box.waitFor();
   await expect.poll(isInSight).toBe(true);
   await expect.poll(() => chosen.getByRole('link').textContent()).toBe(name);
-  expect(await offset()).toBeGreaterThan(1_000);
+  await expect.poll(offset).toBeGreaterThan(1_000);
   noFaults(seen);
   await seen.context.close();
 });

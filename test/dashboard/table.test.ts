@@ -60,14 +60,14 @@ it('sorts up, down and not at all, by numbers within names', async () => {
   await press();
   await table(page).locator('[aria-sort=ascending]').waitFor();
   const up = Array.from({ length: agents }, (_, n) => `agent-${n}`);
-  expect(await names(page)).toEqual(up);
+  await expect.poll(() => names(page)).toEqual(up);
   await press();
   await table(page).locator('[aria-sort=descending]').waitFor();
-  expect(await names(page)).toEqual([...up].reverse());
+  await expect.poll(() => names(page)).toEqual([...up].reverse());
   await accessible(page);
   await press();
   await table(page).locator('[aria-sort]').waitFor({ state: 'detached' });
-  expect(await names(page)).toEqual(unsorted);
+  await expect.poll(() => names(page)).toEqual(unsorted);
   noFaults(seen);
   await seen.context.close();
 });
