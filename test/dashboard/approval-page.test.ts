@@ -27,7 +27,7 @@ describe('the page of an approval', () => {
     await page.getByRole('heading', { name: 'Approval', level: 1 }).waitFor();
     await unread(page).waitFor();
     expect(await approve(page).isDisabled()).toBe(true);
-    expect(await page.getByRole('button', { name: /^Deny/ }).isEnabled()).toBe(true);
+    await expect.poll(() => page.getByRole('button', { name: /^Deny/ }).isEnabled()).toBe(true);
     await page.keyboard.press('a');
     await accessible(page);
     expect((await statusOf(id)).status).toBe('pending');
@@ -71,7 +71,7 @@ describe('the page of an approval', () => {
     const { page } = seen;
     await page.goto(`/dashboard/approvals/${first}`);
     const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Inbox/ });
-    expect(await link.getAttribute('aria-current')).toBe('page');
+    await expect.poll(() => link.getAttribute('aria-current')).toBe('page');
     await page.getByRole('main', { name: 'Inbox' }).waitFor();
     await page.getByRole('heading', { name: 'first_of_two' }).waitFor();
     await page.keyboard.press('d');

@@ -102,6 +102,7 @@ describe('the queue of approvals', () => {
     );
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
+    await page.clock.install();
     await page.goto('/dashboard/inbox');
     await page.getByRole('heading', { name: 'many_1' }).waitFor();
     await hub.call('PUT', `/api/v1/approvals/${ids[0]}`, { cookie, body: { approved: true } });
@@ -109,6 +110,8 @@ describe('the queue of approvals', () => {
     await page.getByRole('checkbox', { name: /many_2/ }).check();
     await page.getByRole('checkbox', { name: /many_3/ }).check();
     await page.getByRole('button', { name: 'Deny 2' }).click();
+    await page.getByText(/^Denying 2 calls/).waitFor();
+    await page.clock.fastForward(5_100);
     await page.getByText('2 calls denied.').waitFor();
     expect(await statusOf(ids[2] ?? '')).toMatchObject({ status: 'denied' });
     await page.getByRole('tab', { name: 'Decided' }).click();

@@ -42,7 +42,7 @@ it('says that there is none without a provider, and with one describes, answers 
   await page.getByText('<b>Like</b> this:').waitFor();
   // Markdown, without HTML, links or images: those stay what was written.
   const answer = page.locator('.assistant-assistant');
-  expect(await answer.getByRole('listitem').count()).toBe(2);
+  await expect.poll(() => answer.getByRole('listitem').count()).toBe(2);
   expect(await answer.getByRole('listitem').first().innerHTML()).toMatch(
     /<code[^>]*>one<\/code>.*<strong>two<\/strong>/,
   );

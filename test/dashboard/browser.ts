@@ -123,12 +123,18 @@ const colourRules = { type: 'rule', values: ['color-contrast', 'link-in-text-blo
 /** Colours of the dark theme have a test of their own (`tokens`); what axe sees of them is for the night. */
 const themes = isNightly ? ['light', 'dark'] : ['light'];
 
+/** Files of tests with an audit in this run. */
+const audited = new Set<string>();
+
 /**
- * Fails on what axe-core finds, per commit in one theme. The script is not the page's: it is run through the debugger,
- * which no policy holds.
+ * Fails on what axe-core finds. An audit takes as long as a page: at night each call is one, per commit the first of
+ * each file, in one theme. The script is not the page's: it is run through the debugger, which no policy holds.
  * @param how `twice`: by every rule in the second theme too, not only by those that look at colours
  */
 export async function accessible(page: Page, how: 'once' | 'twice' = 'once'): Promise<void> {
+  const file = expect.getState().testPath ?? '';
+  if (!isNightly && audited.has(file)) return;
+  audited.add(file);
   // For each document once: the script takes half as long as its run.
   if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(axe);
   // A colour on its way to that of the other theme has the contrast of neither.

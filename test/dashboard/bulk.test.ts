@@ -58,7 +58,7 @@ describe('approving many', { timeout: 60_000 }, () => {
     await sheet.getByText('EUR 600.60').waitFor();
     await sheet.getByText('large-refunds').waitFor();
     await sheet.getByText('EUR 300.30').waitFor();
-    expect(await sheet.getByText('shop', { exact: true }).count()).toBe(1);
+    await expect.poll(() => sheet.getByText('shop', { exact: true }).count()).toBe(1);
     await accessible(page);
     // In production, with several different arguments.
     expect(await sheet.getByRole('button', { name: 'Approve 3' }).isDisabled()).toBe(true);
@@ -131,7 +131,7 @@ describe('approving many', { timeout: 60_000 }, () => {
     await bar.getByText(/^You can approve calls together only if/).waitFor();
     await accessible(page);
     await bar.getByRole('button', { name: '2 × unlike_refund · large-refunds · production' }).click();
-    expect(await bar.getByRole('button', { name: 'Approve 2' }).isEnabled()).toBe(true);
+    await expect.poll(() => bar.getByRole('button', { name: 'Approve 2' }).isEnabled()).toBe(true);
     await page.getByRole('checkbox', { name: 'Select all 3' }).check();
     await bar.getByRole('button', { name: 'Deny 3' }).click();
     await page.clock.fastForward(5_100);

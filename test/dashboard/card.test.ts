@@ -55,12 +55,12 @@ describe('the card of an approval', () => {
     await card.getByText('large-refunds').waitFor();
     await card.getByText('Known for a day.').waitFor();
     await card.getByText('EUR 900.50').waitFor();
-    expect(await card.locator('strong', { hasText: /^A-1\.json$/ }).count()).toBe(1);
-    expect(await card.locator('strong', { hasText: /^evil\.example$/ }).count()).toBe(1);
-    expect(await card.locator('.command-program').allTextContents()).toEqual(['rm']);
+    await expect.poll(() => card.locator('strong', { hasText: /^A-1\.json$/ }).count()).toBe(1);
+    await expect.poll(() => card.locator('strong', { hasText: /^evil\.example$/ }).count()).toBe(1);
+    await expect.poll(() => card.locator('.command-program').allTextContents()).toEqual(['rm']);
     await card.getByText("rm -rf '/tmp/a b'").waitFor();
     const edit = card.getByRole('group', { name: 'Edit 1' });
-    expect(await edit.locator('.diff-word').allTextContents()).toEqual(['500', '900']);
+    await expect.poll(() => edit.locator('.diff-word').allTextContents()).toEqual(['500', '900']);
     await card
       .getByRole('group', { name: 'patch' })
       .getByText('added: new line')

@@ -34,9 +34,9 @@ describe('a contract that is made from an event', () => {
       .waitFor();
     const rows = caught.getByRole('table').getByRole('row');
     // The first is the head.
-    expect(await rows.count()).toBe(3);
-    expect(await rows.nth(1).textContent()).toMatch(/denied\s*denied/);
-    expect(await rows.nth(2).textContent()).toMatch(/allowed\s*denied/);
+    await expect.poll(() => rows.count()).toBe(3);
+    await expect.poll(() => rows.nth(1).textContent()).toMatch(/denied\s*denied/);
+    await expect.poll(() => rows.nth(2).textContent()).toMatch(/allowed\s*denied/);
     await accessible(page);
     const opening = seen.context.waitForEvent('page');
     await rows

@@ -33,7 +33,7 @@ describe('a composition', () => {
     await page.keyboard.press('Enter');
     await panel.getByText('ask-before-deploy moved to position 1 of 3.').waitFor();
     // At the end of the list, too, the button keeps the focus.
-    expect(await up.evaluate((button) => button === document.activeElement)).toBe(true);
+    await expect.poll(() => up.evaluate((button) => button === document.activeElement)).toBe(true);
     await page.keyboard.press('Alt+ArrowDown');
     await page.keyboard.press('Alt+ArrowDown');
     await panel.getByText('ask-before-deploy moved to position 3 of 3.').waitFor();
@@ -56,12 +56,12 @@ describe('a composition', () => {
     await page.goto('/dashboard/compositions/shop');
     await panel.getByText('Another user saved this composition').waitFor();
     await accessible(page);
-    expect(await items.count()).toBe(3);
-    expect(await panel.getByRole('button', { name: 'Save composition' }).isDisabled()).toBe(true);
+    await expect.poll(() => items.count()).toBe(3);
+    await expect.poll(() => panel.getByRole('button', { name: 'Save composition' }).isDisabled()).toBe(true);
     await panel.getByRole('button', { name: 'Keep my changes' }).click();
     await panel.getByRole('button', { name: 'Save composition' }).click();
     await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
-    expect(await order()).toEqual(['watch-refunds', 'no-secrets', 'ask-before-deploy']);
+    await expect.poll(order).toEqual(['watch-refunds', 'no-secrets', 'ask-before-deploy']);
     // A second viewer sees changes from elsewhere at once.
     await post(
       '/api/v1/compositions/shop',
@@ -144,7 +144,7 @@ describe('a composition', () => {
     await accessible(page);
     await choice.press('Enter');
     await items.getByText('many-17', { exact: true }).waitFor();
-    expect(await items.count()).toBe(before + 1);
+    await expect.poll(() => items.count()).toBe(before + 1);
     noFaults(seen);
     await seen.context.close();
   });

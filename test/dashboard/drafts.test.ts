@@ -1,6 +1,7 @@
 // Text typed into a document is not lost with its dialog; a saved text is not offered again.
 import { describe, expect, it } from 'vitest';
 import { starterRuleset } from '../../src/dashboard/pages/documents/starter.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -35,7 +36,7 @@ describe('documents that are typed', () => {
     await seen.context.close();
   });
 
-  it('of a ruleset are compared by replay before they are deployed', async () => {
+  itAtNight('of a ruleset are compared by replay before they are deployed', async () => {
     const { body } = await hub.call('POST', '/api/v1/auth/operator-token', { cookie });
     const put = (yaml: string, query: string) =>
       fetch(`${hub.url}/v1/rulesets/rails?${query}`, {

@@ -118,8 +118,8 @@ describe('the events page', () => {
     const table = page.getByRole('grid', { name: 'Events' });
     const row = table.getByRole('row').nth(1);
     await row.getByText('sum: 731, note: for Zanzibar').waitFor();
-    expect(await table.getByRole('columnheader').first().textContent()).toBe('Time');
-    expect(await row.getByRole('gridcell').first().textContent()).toContain('11:00:00.123');
+    await expect.poll(() => table.getByRole('columnheader').first().textContent()).toBe('Time');
+    await expect.poll(() => row.getByRole('gridcell').first().textContent()).toContain('11:00:00.123');
     expect((await row.boundingBox())?.height).toBeLessThanOrEqual(33);
     await page.getByRole('combobox', { name: 'Time zone' }).selectOption('utc');
     await row.getByText('10:00:00.123').waitFor();
@@ -133,10 +133,12 @@ describe('the events page', () => {
     const explain = panel.getByRole('region', { name: 'Explain', exact: true });
     await explain.getByText('recorded', { exact: true }).waitFor();
     await explain.getByText('731').first().waitFor();
-    expect(await explain.locator('.explain-condition').allTextContents()).toEqual([
-      expect.stringMatching(/^args\.sum gt 500 metactual 731$/),
-      expect.stringMatching(/^args\.note.*not reached/),
-    ]);
+    await expect
+      .poll(() => explain.locator('.explain-condition').allTextContents())
+      .toEqual([
+        expect.stringMatching(/^args\.sum gt 500 metactual 731$/),
+        expect.stringMatching(/^args\.note.*not reached/),
+      ]);
     const contract = explain.getByRole('list', { name: 'Contract' });
     await contract.getByText('id: no-payout').waitFor();
     expect(await contract.textContent()).not.toContain('id: first');
@@ -153,7 +155,7 @@ describe('the events page', () => {
     const groups = page.getByRole('grid', { name: 'Calls by tool' });
     const rows = groups.getByRole('row').filter({ has: page.getByRole('link') });
     await page.getByText(/^600 of 600 events in 5 groups$/).waitFor();
-    expect(await rows.count()).toBe(5);
+    await expect.poll(() => rows.count()).toBe(5);
     await expect.poll(() => groups.getByText('…').count()).toBe(0);
     // Each verdict ribbon adds up to the number beside it, and all rows to the whole.
     let sum = 0;
@@ -215,7 +217,7 @@ describe('the events page', () => {
       await page.getByRole('button', { name: 'Views', exact: true }).waitFor();
       await accessible(page);
       await page.getByRole('button', { name: 'Views', exact: true }).click();
-      expect(await page.getByRole('menuitem').allTextContents()).toEqual([`Of ${name}`]);
+      await expect.poll(() => page.getByRole('menuitem').allTextContents()).toEqual([`Of ${name}`]);
       await page.getByRole('menuitem', { name: `Of ${name}` }).click();
       await page.waitForURL((url) => url.searchParams.has('q'));
       await save.click();
@@ -256,7 +258,9 @@ describe('the events page', () => {
       .getByRole('listitem')
       .filter({ hasText: 'step_' });
     await steps.first().waitFor();
-    expect(await steps.getByRole('link').allTextContents()).toEqual(['step_1', 'step_2', 'step_3']);
+    await expect
+      .poll(() => steps.getByRole('link').allTextContents())
+      .toEqual(['step_1', 'step_2', 'step_3']);
     noFaults(seen);
     await seen.context.close();
   });
@@ -309,8 +313,8 @@ describe('the events page', () => {
     await accessible(page);
     await earlier.click();
     await earlier.waitFor({ state: 'detached' });
-    expect(await steps.count()).toBe(450);
-    expect(await steps.first().textContent()).toMatch(/long_0\b.*\+0/);
+    await expect.poll(() => steps.count()).toBe(450);
+    await expect.poll(() => steps.first().textContent()).toMatch(/long_0\b.*\+0/);
     noFaults(seen);
     await seen.context.close();
   });

@@ -37,7 +37,9 @@ it('shows environments and reasons in the audit list, and of an entry the fields
   const change = page.getByRole('table', { name: 'Change', exact: true });
   const row = change.getByRole('row', { name: /^description/ });
   await row.getByRole('cell', { name: 'No secret leaves' }).waitFor();
-  expect(await change.getByRole('columnheader').allTextContents()).toEqual(['Field', 'Before', 'After']);
+  await expect
+    .poll(() => change.getByRole('columnheader').allTextContents())
+    .toEqual(['Field', 'Before', 'After']);
   await accessible(page);
   await page.goto('/dashboard/audit?q=action%3Akey.created');
   await list.getByRole('cell', { name: 'production' }).first().waitFor();

@@ -36,9 +36,9 @@ it('shows the compared values three steps from the overview, and what runs now',
   const explain = page.getByRole('region', { name: 'Explain', exact: true });
   await explain.getByText('recomputed', { exact: true }).waitFor();
   const condition = explain.locator('.explain-condition');
-  expect(await condition.textContent()).toMatch(
-    /^args\.path contains_any \["\.env","id_rsa"\] metactual "\/srv\/shop\/\.env"$/,
-  );
+  await expect
+    .poll(() => condition.textContent())
+    .toMatch(/^args\.path contains_any \["\.env","id_rsa"\] metactual "\/srv\/shop\/\.env"$/);
   await explain.getByText(/^v2 runs now: /).waitFor();
   await explain.getByText('1 line added, 1 line removed').waitFor();
   await explain.getByRole('link', { name: '2 similar calls in this range' }).waitFor();

@@ -2,26 +2,20 @@
 // open page.
 import { afterAll, describe, expect, it } from 'vitest';
 import { HubProcess, lines, run } from '../e2e/process.ts';
-import { accessible, ask, noFaults, reconnect, startedHub, view } from './browser.ts';
+import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
+import { hubWithKey } from './file-hub.ts';
 
-const hubs: HubProcess[] = [];
-afterAll(() => Promise.all(hubs.map((hub) => hub.remove())));
+const { hub, key } = await hubWithKey({ RATE_LIMIT_MAX_ATTEMPTS: '1000' });
+const newHub = new HubProcess({ LOG_LEVEL: 'error' });
+afterAll(() => newHub.remove());
 
 const email = 'admin@example.com';
 const password = 'correct horse battery';
 
-async function started(): Promise<Awaited<ReturnType<typeof startedHub>>> {
-  const made = await startedHub();
-  hubs.push(made.hub);
-  return made;
-}
-
 describe('the web console', () => {
   it('sets a new hub up, signs in, and is live, within 200 KB', async () => {
-    const hub = new HubProcess({ LOG_LEVEL: 'error' });
-    hubs.push(hub);
-    await hub.start();
-    const seen = await view(hub.url);
+    await newHub.start();
+    const seen = await view(newHub.url);
     const { page } = seen;
     const sentAt = new Map<string, number>();
     const loads: { at: number; bytes: number }[] = [];
@@ -38,7 +32,7 @@ describe('the web console', () => {
       if (document.body?.textContent.includes('Pending approvals')) window.usableAt ??= Date.now();
     }).observe(document, { childList: true, subtree: true })`);
     await page.goto('/');
-    expect(page.url()).toBe(`${hub.url}/dashboard/`);
+    expect(page.url()).toBe(`${newHub.url}/dashboard/`);
     await page.getByLabel('E-mail').fill(email);
     await page.getByLabel('Password').fill('short');
     await page.getByLabel('Setup token').waitFor();
@@ -60,7 +54,6 @@ describe('the web console', () => {
   });
 
   it('signs in where somebody wanted to go, and says why it cannot', async () => {
-    const { hub } = await started();
     const seen = await view(hub.url, { theme: 'dark' });
     const { page } = seen;
     await page.goto('/dashboard/inbox?view=decided');
@@ -79,7 +72,7 @@ describe('the web console', () => {
   });
 
   it('says that an address has no record, without a Retry that cannot help', async () => {
-    const { hub, cookie } = await started();
+    const cookie = await hub.login();
     const seen = await view(hub.url, { cookie });
     for (const path of ['/events/no-uuid', '/tools/no-uuid', '/contracts/nowhere', '/bundles/nowhere']) {
       await seen.page.goto(`/dashboard${path}`);
@@ -94,7 +87,7 @@ describe('the web console', () => {
   });
 
   it('says that it reconnects while the hub is away, and is live again by itself', async () => {
-    const { hub, cookie } = await started();
+    const cookie = await hub.login();
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     const state = page.getByRole('status');
@@ -115,8 +108,7 @@ describe('the web console', () => {
   });
 
   it('asks for the password over the page when the session ends, and keeps what was typed', async () => {
-    const { hub, cookie } = await started();
-    const { key } = await hub.key(cookie);
+    const cookie = await hub.login();
     await ask(hub, key);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
@@ -146,7 +138,7 @@ describe('the web console', () => {
   });
 
   it('leads by keys and names every page in the navigation', async () => {
-    const { hub, cookie } = await started();
+    const cookie = await hub.login();
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
@@ -163,7 +155,7 @@ describe('the web console', () => {
   });
 
   it('keeps theme and times by the menu of the person, which a first press loads, and signs out', async () => {
-    const { hub, cookie } = await started();
+    const cookie = await hub.login();
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
@@ -183,7 +175,7 @@ describe('the web console', () => {
     // Loaded by itself, it takes the place of the button that has the focus.
     await account.focus();
     await page.locator('button[aria-label^=Account][id]').waitFor();
-    expect(await account.evaluate((button) => button === document.activeElement)).toBe(true);
+    await expect.poll(() => account.evaluate((button) => button === document.activeElement)).toBe(true);
     await page.keyboard.press('Enter');
     await menu.getByRole('menuitemcheckbox', { name: 'Times in UTC', checked: true }).waitFor();
     await menu.getByRole('menuitem', { name: 'Sign out' }).click();
@@ -193,7 +185,6 @@ describe('the web console', () => {
   });
 
   it('signs in by a link that was made through the data folder, once', async () => {
-    const { hub } = await started();
     const { text, code } = await run({ DATA_DIR: hub.dataDir, BASE_URL: hub.url }, ['login-link']);
     expect(code).toBe(0);
     const [url = ''] = lines(text);

@@ -82,10 +82,10 @@ describe('calls of the chosen range and environment', () => {
         .locator('.figure-value')
         .getByText(String(denied), { exact: true })
         .waitFor();
-      expect(await numberIn(figure(page, 'Calls').locator('.figure-value'))).toBe(calls);
+      await expect.poll(() => numberIn(figure(page, 'Calls').locator('.figure-value'))).toBe(calls);
       const lanes = page.getByRole('figure', { name: 'Calls over time' });
       await lanes.locator('.chart-track', { hasText: 'calls' }).getByText(String(calls)).waitFor();
-      expect(await numberIn(lanes.locator('.chart-track', { hasText: /^denied/ }))).toBe(denied);
+      await expect.poll(() => numberIn(lanes.locator('.chart-track', { hasText: /^denied/ }))).toBe(denied);
       for (const list of ['Top contracts', 'Top tools', 'Top agents']) {
         const rows = page.getByRole('region', { name: list }).getByRole('listitem');
         await rows.first().waitFor();

@@ -193,7 +193,7 @@ describe('texts of strangers', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     const wrong: string[] = [];
-    for (const path of rowsOfRun([...everyPage.map((one) => one.path), ...details], 14)) {
+    for (const path of rowsOfRun([...everyPage.map((one) => one.path), ...details], 8)) {
       await page.setViewportSize({ width: 1440, height: 900 });
       await page.goto(`/dashboard${path}`);
       const head = page.locator('main h1, main h2, .empty-title').first();

@@ -69,6 +69,7 @@ it('names failed calls that only the sheet loaded, and shows the error without a
 }, async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
+  await page.clock.install();
   await page.route('**/api/v1/approvals/*', (route) =>
     route.request().method() === 'PUT'
       ? route.fulfill({ status: 422, json: { error: 'invalid', detail: 'The hub refuses this call.' } })
@@ -85,6 +86,8 @@ it('names failed calls that only the sheet loaded, and shows the error without a
   const review = queue(page).getByRole('button', { name: `Review ${groupSize}` });
   await review.click();
   await page.getByRole('button', { name: 'Deny 200' }).click();
+  await bar.getByText(/^Denying 200 calls/).waitFor();
+  await page.clock.fastForward(5_100);
   await page
     .getByText(/^no calls denied, (\d+ failed and still selected, )?\d+ failed and not in the list\.$/)
     .waitFor();
@@ -102,6 +105,7 @@ it('reviews a group in parts: only the calls that were visible are decided', {
 }, async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
+  await page.clock.install();
   await page.goto('/dashboard/inbox?env=staging');
   await queue(page)
     .getByRole('button', { name: `Review ${groupSize}` })
@@ -128,7 +132,9 @@ it('reviews a group in parts: only the calls that were visible are decided', {
   await sheet.locator('.read-end').scrollIntoViewIfNeeded();
   await expect.poll(() => send.isEnabled()).toBe(true);
   await send.click();
-  await page.getByText('200 calls approved.').waitFor({ timeout: 30_000 });
+  await page.getByText(/^Approving 200 calls/).waitFor();
+  await page.clock.fastForward(5_100);
+  await page.getByText('200 calls approved.').waitFor({ timeout: 60_000 });
   const states = await Promise.all(
     [members[0], members[199], members[200]].map((id) =>
       hub.call('GET', `/api/v1/approvals/${id}`, { cookie }),
@@ -148,7 +154,7 @@ it('lists the calls that a person has taken', { timeout: 60_000 }, async () => {
   await page.goto('/dashboard/inbox');
   await page.getByRole('tab', { name: 'Mine' }).click();
   await page.getByRole('heading', { name: 'taken_tool' }).waitFor();
-  expect(await queue(page).locator('.queue-item').count()).toBe(1);
+  await expect.poll(() => queue(page).locator('.queue-item').count()).toBe(1);
   await accessible(page);
   await page.keyboard.press('m');
   await page.getByText('No approvals taken').waitFor();

@@ -1,7 +1,7 @@
 // By keys alone: to a page, into its list, into a row and back; and names that say what a button is about.
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -47,10 +47,15 @@ async function openAccount(page: Page, name: string): Promise<void> {
 }
 
 describe('keys alone', () => {
-  it.each([
-    ['r', 'Runs', /sample-session/, /^Run sample-session/],
-    ['a', 'Audit', /: Notification channel 'On call' was created/, 'Audit entry'],
-  ])('peek at a row of the page at g %s and come back to it', async (key, name, row, title) => {
+  it.each(
+    rowsOfRun(
+      [
+        ['r', 'Runs', /sample-session/, /^Run sample-session/],
+        ['a', 'Audit', /: Notification channel 'On call' was created/, 'Audit entry'],
+      ] as const,
+      1,
+    ),
+  )('peek at a row of the page at g %s and come back to it', async (key, name, row, title) => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');
@@ -145,14 +150,14 @@ describe('keys alone', () => {
     await page.keyboard.press('Control+End');
     await page.keyboard.type('# kept');
     const editor = dialog.locator('.editor');
-    expect(await hasFocus(editor)).toBe(true);
+    await expect.poll(() => hasFocus(editor)).toBe(true);
     // The first one closes the words that the editor offers, if it does.
     const left = async (): Promise<boolean> => {
       await page.keyboard.press('Escape');
       return !(await hasFocus(editor));
     };
     expect((await left()) || (await left())).toBe(true);
-    expect(await dialog.evaluate((one) => one.contains(document.activeElement))).toBe(true);
+    await expect.poll(() => dialog.evaluate((one) => one.contains(document.activeElement))).toBe(true);
     await dialog.locator('.cm-line').filter({ hasText: '# kept' }).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
@@ -172,9 +177,9 @@ describe('keys alone', () => {
     await link.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Policies', level: 1 }).waitFor();
-    expect(await top()).toBe(0);
+    await expect.poll(top).toBe(0);
     await page.keyboard.press('Tab');
-    expect(await hasFocus(page.getByRole('tab', { name: 'Contracts' }))).toBe(true);
+    await expect.poll(() => hasFocus(page.getByRole('tab', { name: 'Contracts' }))).toBe(true);
     noFaults(seen);
     await seen.context.close();
   });

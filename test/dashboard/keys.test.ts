@@ -109,13 +109,13 @@ describe('the keys page', () => {
     await page.goto('/dashboard/admin/keys');
     await page.getByRole('columnheader', { name: 'Label' }).waitFor();
     expect(await page.getByRole('columnheader', { name: 'Prefix' }).count()).toBe(0);
-    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
+    await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark');
     // Somebody else on the same browser.
     const [name = '', value = ''] = (await hub.login(other.email, other.password)).split('=');
     await seen.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
     await page.goto('/dashboard/admin/keys');
     await page.getByRole('columnheader', { name: 'Prefix' }).waitFor();
-    expect(await page.locator('html').getAttribute('data-theme')).toBe('light');
+    await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('light');
     noFaults(seen);
     await seen.context.close();
   });

@@ -84,7 +84,7 @@ describe('the form of a contract', () => {
     await page.keyboard.insertText('\nthen:\n  effect: ');
     await page.keyboard.type('ap');
     await offers(form, /approve/);
-    expect(await form.locator('.cm-tooltip-autocomplete').getByRole('option').count()).toBe(1);
+    await expect.poll(() => form.locator('.cm-tooltip-autocomplete').getByRole('option').count()).toBe(1);
     await take(form, /approve/, 'effect: approve');
     const word = form.locator('.cm-line').filter({ hasText: 'effect: approve' }).getByText('effect');
     const explained = form.getByText(/^deny denies the call, approve requires approval/);
@@ -154,7 +154,7 @@ describe('the form of a contract', () => {
       .getByRole('table', { includeHidden: true })
       .getByText('from-another')
       .waitFor({ state: 'attached' });
-    expect(await form.getByRole('option', { name: /wire_transfer/ }).count()).toBe(1);
+    await expect.poll(() => form.getByRole('option', { name: /wire_transfer/ }).count()).toBe(1);
     await page.keyboard.type('re_t');
     await form.locator('.cm-line').filter({ hasText: 'tool: wire_t' }).waitFor();
     await form.getByRole('option', { name: /wire_transfer/ }).waitFor();
@@ -216,7 +216,7 @@ describe('versions of a contract', () => {
     const panel = page.getByRole('region', { name: 'Contract watch-refunds' });
     const changed = panel.getByRole('region', { name: 'Changes' });
     await changed.getByText('From v2 to v3').waitFor();
-    expect(await changed.locator('.diff-word').allTextContents()).toEqual(['Second', 'Third']);
+    await expect.poll(() => changed.locator('.diff-word').allTextContents()).toEqual(['Second', 'Third']);
     await changed.getByLabel('Changes up to').selectOption('2');
     await changed.getByText('From v3 to v2').or(changed.getByText('From v1 to v2')).waitFor();
     await changed.getByRole('button', { name: 'Compare with v1' }).click();

@@ -52,7 +52,9 @@ it('answers in two steps who runs an old version, and since when', async () => {
   // Their calls are those of the range of the top bar.
   await page.getByRole('grid', { name: 'Agents' }).getByRole('columnheader', { name: 'Calls' }).waitFor();
   await row.getByText('none', { exact: true }).waitFor();
-  expect(await page.getByRole('button', { name: /^Time range/ }).getAttribute('aria-disabled')).toBeNull();
+  await expect
+    .poll(() => page.getByRole('button', { name: /^Time range/ }).getAttribute('aria-disabled'))
+    .toBeNull();
   await accessible(page);
   await button('? 1 of 4 agents').click();
   await page.getByRole('grid', { name: 'Agents' }).getByText('silent-1').waitFor();

@@ -54,7 +54,7 @@ describe.each(rowsOfRun([1440, 1024, 360], 1))('at %d px', (width) => {
       await all.getByRole('link', begins(name)).click();
       await page.getByRole('heading', { ...begins(name), level: 1 }).waitFor();
     }
-    for (const name of accountPages) {
+    for (const name of rowsOfRun(accountPages, 4)) {
       await page.getByRole('button', begins('Account')).click();
       await page.getByRole('menuitem', begins(name)).click();
       await page.getByRole('heading', { ...begins(name), level: 1 }).waitFor();
@@ -68,10 +68,9 @@ describe.each(rowsOfRun([1440, 1024, 360], 1))('at %d px', (width) => {
     more.push(fresh);
     await fresh.start();
     const first = await view(fresh.url, { width, height: 800 });
+    await first.page.goto('/dashboard/');
     for (const field of ['E-mail', 'Password', 'Setup token'])
-      await first.page
-        .goto('/dashboard/')
-        .then(() => first.page.getByRole('main').getByLabel(field).waitFor());
+      await first.page.getByRole('main').getByLabel(field).waitFor();
     await first.page.getByRole('button', begins('Create admin')).waitFor();
     await first.context.close();
 
@@ -122,7 +121,7 @@ describe('the parts of pages, for an admin', () => {
     await open('/');
     await region(page, 'Needs attention').waitFor();
     const environments = page.getByRole('radiogroup', { name: 'Environment' });
-    expect(await environments.getByRole('radio').count()).toBe(4);
+    await expect.poll(() => environments.getByRole('radio').count()).toBe(4);
     for (const name of ['Development', 'Staging', 'Production', 'All'])
       await environments.getByRole('radio', begins(name)).check();
     await button(page, 'Time range').click();

@@ -1,7 +1,7 @@
 // The palette and the keys of actions: what each leads to, where the focus is then, and what it says to who may not.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, type View, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -54,14 +54,19 @@ describe('the palette', () => {
     await seen.context.close();
   });
 
-  it.each([
-    ['create key', /^Create key/, '/admin/keys', 'Label'],
-    ['comp new', /^New composition/, '/policies', 'Name'],
-    ['add user', /^Add user/, '/admin/people', 'E-mail'],
-    ['your password', /^Change your password/, '/me/security', 'Current password'],
-    ['rotate', /^Rotate signing key/, '/evidence', 'Type rotate to confirm'],
-    ['purge', /^Purge old events/, '/admin/retention', 'Older than (days)'],
-  ])('leads from Home by "%s" to the field that is filled in first', async (text, first, path, field) => {
+  it.each(
+    rowsOfRun(
+      [
+        ['create key', /^Create key/, '/admin/keys', 'Label'],
+        ['comp new', /^New composition/, '/policies', 'Name'],
+        ['add user', /^Add user/, '/admin/people', 'E-mail'],
+        ['your password', /^Change your password/, '/me/security', 'Current password'],
+        ['rotate', /^Rotate signing key/, '/evidence', 'Type rotate to confirm'],
+        ['purge', /^Purge old events/, '/admin/retention', 'Older than (days)'],
+      ],
+      2,
+    ),
+  )('leads from Home by "%s" to the field that is filled in first', async (text, first, path, field) => {
     const seen = await opened('/');
     const { page } = seen;
     await choose(page, text, first);
@@ -173,7 +178,7 @@ describe('the palette', () => {
     await field(page).fill('rotate');
     const option = page.getByRole('option', { name: /^Rotate signing key You need the role admin/ });
     await option.waitFor();
-    expect(await option.getAttribute('aria-disabled')).toBe('true');
+    await expect.poll(() => option.getAttribute('aria-disabled')).toBe('true');
     await page.keyboard.press('Enter');
     await page.getByText('Rotate signing key: You need the role admin. Ask an admin.').waitFor();
     await accessible(page);

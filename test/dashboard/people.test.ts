@@ -17,7 +17,7 @@ it('offers the identity provider by its name, and leads back to the page', async
   await guest.page.goto('/dashboard/events');
   const link = guest.page.getByRole('link', { name: 'Acme' });
   await link.waitFor();
-  expect(await link.getAttribute('href')).toBe('/auth/oidc?return_to=%2Fdashboard%2Fexplore');
+  await expect.poll(() => link.getAttribute('href')).toBe('/auth/oidc?return_to=%2Fdashboard%2Fexplore');
   await accessible(guest.page);
   await guest.context.close();
 });
@@ -65,7 +65,7 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await guest.page.getByText('Only an admin can change the provider.').waitFor();
   await guest.page.goto('/dashboard/admin/environments');
   await guest.page.getByLabel('Protect production').waitFor();
-  expect(await guest.page.getByLabel('Protect production').count()).toBe(1);
+  await expect.poll(() => guest.page.getByLabel('Protect production').count()).toBe(1);
   expect(await guest.page.getByLabel('Protect production').isDisabled()).toBe(true);
 
   await guest.page.goto('/dashboard/admin/people');
@@ -143,10 +143,10 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   await viewer.page.goto('/dashboard/bundles/guarded');
   const undeploy = viewer.page.getByRole('button', { name: 'Undeploy from production' });
   await undeploy.waitFor();
-  expect(await undeploy.getAttribute('aria-disabled')).toBe('true');
-  expect(await undeploy.getAttribute('title')).toBe(
-    'You need the role operator in production. Ask an admin.',
-  );
+  await expect.poll(() => undeploy.getAttribute('aria-disabled')).toBe('true');
+  await expect
+    .poll(() => undeploy.getAttribute('title'))
+    .toBe('You need the role operator in production. Ask an admin.');
   await undeploy.focus();
   await viewer.page.keyboard.press('Enter');
   expect(new URL(viewer.page.url()).pathname).toBe('/dashboard/bundles/guarded');
@@ -170,7 +170,9 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   const { page } = operator;
   await page.goto('/dashboard/bundles/guarded');
   await page.getByRole('button', { name: 'Undeploy from staging' }).waitFor();
-  expect(await page.getByRole('button', { name: 'Undeploy from staging' }).getAttribute('title')).toBe(null);
+  await expect
+    .poll(() => page.getByRole('button', { name: 'Undeploy from staging' }).getAttribute('title'))
+    .toBe(null);
   await page.getByRole('button', { name: 'Deploy v1' }).click();
   const dialog = page.getByRole('region', { name: /^(Change|Deployment of) guarded/ });
   await dialog.getByLabel('Environment to deploy to').selectOption('production');

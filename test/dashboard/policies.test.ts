@@ -48,10 +48,9 @@ it('lists contracts with their rules in words, tools, calls of the range, and en
   await row.getByText('Denies read_file when args.path contains any of .env, id_rsa').waitFor();
   await row.getByRole('cell', { name: 'read_file', exact: true }).waitFor();
   await row.getByRole('img', { name: '3 denied', exact: true }).waitFor();
-  expect(await row.getByText(/^(production|staging|development)$/).allTextContents()).toEqual([
-    'production',
-    'staging',
-  ]);
+  await expect
+    .poll(() => row.getByText(/^(production|staging|development)$/).allTextContents())
+    .toEqual(['production', 'staging']);
   await table.getByText('Observes only: denies refund when args.amount > 500').waitFor();
   await accessible(page);
   await page.goto('/dashboard/policies?from=now-7d&env=production');
@@ -85,7 +84,7 @@ it('shows on the page of a contract which calls it decided and matches, and what
   const matching = panel.getByRole('region', { name: 'Matching past calls' });
   await matching.getByRole('button', { name: /^Check newest/ }).click();
   await matching.getByText('this contract would have denied 3. It does not match 1.').waitFor();
-  expect(await matching.getByRole('table').getByRole('row').count()).toBe(4);
+  await expect.poll(() => matching.getByRole('table').getByRole('row').count()).toBe(4);
   const versions = panel.getByRole('region', { name: 'Changes' }).getByRole('table');
   const changeOf = (version: string) =>
     versions.getByRole('row').filter({ has: page.getByText(version, { exact: true }) });
@@ -135,14 +134,14 @@ it('runs the cases of Test that concern a contract on its page, and says how to 
   await cases.getByRole('button', { name: 'Run 2 cases' }).click();
   await cases.getByText('2 of 2 cases as expected with this contract alone.').waitFor();
   const rowOf = (name: string) => cases.getByRole('row').filter({ hasText: name });
-  expect(await rowOf('a secret file').textContent()).toMatch(/denied\s*denied\s*as expected/);
-  expect(await rowOf('a plain file').textContent()).toMatch(/allowed\s*allowed\s*as expected/);
+  await expect.poll(() => rowOf('a secret file').textContent()).toMatch(/denied\s*denied\s*as expected/);
+  await expect.poll(() => rowOf('a plain file').textContent()).toMatch(/allowed\s*allowed\s*as expected/);
   await accessible(page);
   // Another contract decides the case of the secret.
   await page.goto('/dashboard/contracts/no-text');
   await cases.getByRole('button', { name: 'Run 1 case' }).click();
   await cases.getByText('0 of 1 case as expected with this contract alone.').waitFor();
-  expect(await rowOf('a plain file').textContent()).toMatch(/allowed\s*denied\s*not as expected/);
+  await expect.poll(() => rowOf('a plain file').textContent()).toMatch(/allowed\s*denied\s*not as expected/);
   await accessible(page);
   noFaults(seen);
   await seen.context.close();
@@ -175,7 +174,7 @@ it('lists compositions and documents with the calls under their deployed version
       .filter({ has: page.getByText(name, { exact: true }) });
   const composition = rowOf('compositions', 'shop');
   await composition.getByRole('img', { name: '1 denied, 2 allowed' }).waitFor();
-  expect(await composition.textContent()).toMatch(/production\s*v\d\s*staging\s*v\d/);
+  await expect.poll(() => composition.textContent()).toMatch(/production\s*v\d\s*staging\s*v\d/);
   await rowOf('compositions', 'unused').getByText('not deployed').waitFor();
   await accessible(page);
   await page.getByRole('tab', { name: 'Documents' }).click();
@@ -188,10 +187,9 @@ it('lists compositions and documents with the calls under their deployed version
   await page.route(/\/fleet\/matrix/, (route) => route.fulfill({ status: 400, json: {} }));
   await page.goto('/dashboard/policies?view=compositions');
   await composition.getByText('unavailable').first().waitFor();
-  expect(await composition.getByText(/^(unavailable|not deployed|none)$/).allTextContents()).toEqual([
-    'unavailable',
-    'unavailable',
-  ]);
+  await expect
+    .poll(() => composition.getByText(/^(unavailable|not deployed|none)$/).allTextContents())
+    .toEqual(['unavailable', 'unavailable']);
   await seen.context.close();
 });
 
@@ -232,7 +230,7 @@ it('keeps the text of a new version over a reload, and leads from the saved one 
   const saved = panel.getByRole('region', { name: 'Saved version' });
   await saved.getByText(/^Version 3 is saved/).waitFor();
   await saved.getByRole('link', { name: 'and 1 more' }).waitFor();
-  expect(await saved.getByRole('listitem').count()).toBe(3);
+  await expect.poll(() => saved.getByRole('listitem').count()).toBe(3);
   await expect.poll(() => saved.getByRole('button', { name: /^Update/ }).count()).toBe(3);
   const [first = '', second = ''] = await saved
     .getByRole('listitem')

@@ -2,6 +2,7 @@
 // earlier addresses become terms, and a text with a mistake is not sent.
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
+import { rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -20,51 +21,68 @@ const search = async (page: Page, text: string): Promise<void> => {
 const rows = (page: Page, list: string) =>
   page.locator(`[role=grid], [role=table]`).and(page.getByLabel(list));
 
-it.each([
-  {
-    path: '/inbox',
-    list: 'Approvals',
-    terms: { 'tool:edit_file': 'edit_file', '-tool:edit_file args.service:checkout': 'deploy' },
-    wrong: 'is:nonsense',
-    expected: /position 3, expected one of pending, approved/,
-    operation: /\/api\/v1\/approvals\?/,
-  },
-  {
-    path: '/inbox?view=decided',
-    list: 'Approvals',
-    terms: { 'is:denied reason:receipt': 'refund', 'args.amount:>500': 'refund' },
-    wrong: 'verdict:denied',
-    expected: /position 0, expected a field \(is, tool/,
-    operation: /\/api\/v1\/approvals\?/,
-  },
-  {
-    path: '/fleet?view=agents',
-    list: 'Agents',
-    terms: { 'agent:*-3': 'shop-agent-3', 'is:connected -agent:(*-0,*-1,*-2,*-3,*-4)': 'shop-agent-5' },
-    wrong: 'agent:"open',
-    expected: /position 6, expected a closing quote/,
-    operation: /\/api\/v1\/agents\?/,
-  },
-  {
-    path: '/runs',
-    list: 'runs',
-    terms: { 'agent:sample-agent': 'sample-session', 'run:session-3': 'session-3' },
-    wrong: '-is:denied',
-    expected: /position 0, expected one value without -/,
-    operation: /\/v1\/runs\?/,
-  },
-  {
-    path: '/audit',
-    list: 'audit entries',
-    terms: {
-      'subject:channel': "Notification channel 'On call' was created",
-      'action:approval.rejected agent:shop-agent-3': 'denied a call',
-    },
-    wrong: 'subject:nothing',
-    expected: /position 8, expected one of approval, key/,
-    operation: /\/v1\/audit\?/,
-  },
-])('narrows $path by its query', async ({ path, list, terms, wrong, expected, operation }) => {
+interface Bar {
+  readonly path: string;
+  readonly list: string;
+  /** Rows by query: text that all of them have. */
+  readonly terms: { readonly [query: string]: string };
+  readonly wrong: string;
+  /** In the answer to the wrong query. */
+  readonly expected: RegExp;
+  /** Of the list. */
+  readonly operation: RegExp;
+}
+
+it.each(
+  rowsOfRun<Bar>(
+    [
+      {
+        path: '/inbox',
+        list: 'Approvals',
+        terms: { 'tool:edit_file': 'edit_file', '-tool:edit_file args.service:checkout': 'deploy' },
+        wrong: 'is:nonsense',
+        expected: /position 3, expected one of pending, approved/,
+        operation: /\/api\/v1\/approvals\?/,
+      },
+      {
+        path: '/inbox?view=decided',
+        list: 'Approvals',
+        terms: { 'is:denied reason:receipt': 'refund', 'args.amount:>500': 'refund' },
+        wrong: 'verdict:denied',
+        expected: /position 0, expected a field \(is, tool/,
+        operation: /\/api\/v1\/approvals\?/,
+      },
+      {
+        path: '/fleet?view=agents',
+        list: 'Agents',
+        terms: { 'agent:*-3': 'shop-agent-3', 'is:connected -agent:(*-0,*-1,*-2,*-3,*-4)': 'shop-agent-5' },
+        wrong: 'agent:"open',
+        expected: /position 6, expected a closing quote/,
+        operation: /\/api\/v1\/agents\?/,
+      },
+      {
+        path: '/runs',
+        list: 'runs',
+        terms: { 'agent:sample-agent': 'sample-session', 'run:session-3': 'session-3' },
+        wrong: '-is:denied',
+        expected: /position 0, expected one value without -/,
+        operation: /\/v1\/runs\?/,
+      },
+      {
+        path: '/audit',
+        list: 'audit entries',
+        terms: {
+          'subject:channel': "Notification channel 'On call' was created",
+          'action:approval.rejected agent:shop-agent-3': 'denied a call',
+        },
+        wrong: 'subject:nothing',
+        expected: /position 8, expected one of approval, key/,
+        operation: /\/v1\/audit\?/,
+      },
+    ],
+    2,
+  ),
+)('narrows $path by its query', async ({ path, list, terms, wrong, expected, operation }) => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto(`/dashboard${path}`);

@@ -1,5 +1,6 @@
 // Replays: before a deploy, and between two versions, what with a different decision on calls that agents reported.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -44,10 +45,12 @@ describe('replays', () => {
     await panel.getByText(/^1 uncertain/).waitFor();
     const rows = panel.getByRole('table').getByRole('row');
     // The first is the head.
-    expect(await rows.count()).toBe(3);
-    expect(await rows.nth(1).textContent()).toMatch(/^refund[\s\S]*A refund of 600 is large[\s\S]*till-1/);
-    expect(await rows.nth(1).textContent()).toMatch(/would deny\s*denied/);
-    expect(await rows.nth(2).textContent()).toContain('redacted or truncated arguments');
+    await expect.poll(() => rows.count()).toBe(3);
+    await expect
+      .poll(() => rows.nth(1).textContent())
+      .toMatch(/^refund[\s\S]*A refund of 600 is large[\s\S]*till-1/);
+    await expect.poll(() => rows.nth(1).textContent()).toMatch(/would deny\s*denied/);
+    await expect.poll(() => rows.nth(2).textContent()).toContain('redacted or truncated arguments');
     await accessible(page);
     // Asking has deployed nothing.
     const { body } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
@@ -76,7 +79,7 @@ describe('replays', () => {
 });
 
 describe('a bundle with more versions than its page lists', () => {
-  it('shows one that is older than the list where it runs, and undeploys it', async () => {
+  itAtNight('shows one that is older than the list where it runs, and undeploys it', async () => {
     const old = library.replace('name: shop', 'name: old');
     const upload = () => hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: old } });
     await upload();

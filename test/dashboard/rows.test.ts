@@ -115,7 +115,7 @@ it('renders only the new row when an event arrives above the others', async () =
   expect(await rendered(page)).toEqual([newest]);
   // Each row is one further down.
   const second = table.getByRole('row').filter({ hasText: before[0] ?? '' });
-  expect(await second.getAttribute('aria-rowindex')).toBe('3');
+  await expect.poll(() => second.getAttribute('aria-rowindex')).toBe('3');
   noFaults(visit);
   await visit.context.close();
 });

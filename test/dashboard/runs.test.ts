@@ -218,12 +218,9 @@ describe('the runs page', () => {
     await lanes.getByText('8 calls', { exact: true }).waitFor();
     await lanes.getByText('search denied, +3 min').waitFor({ state: 'attached' });
     await lanes.getByText('search allowed, +1 min, took 40 ms').waitFor({ state: 'attached' });
-    expect(await lanes.getByRole('term').allTextContents()).toEqual([
-      '8 calls',
-      'child-0',
-      'child-1',
-      'child-2helper',
-    ]);
+    await expect
+      .poll(() => lanes.getByRole('term').allTextContents())
+      .toEqual(['8 calls', 'child-0', 'child-1', 'child-2helper']);
     await lanes.getByText('1 call, +1 min to +1 min').first().waitFor({ state: 'attached' });
     await page.getByRole('main').getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
     await page

@@ -38,7 +38,7 @@ it('are said to be the same, and an agent runs the one that was deployed last', 
   const table = page.getByRole('table', { name: 'versions of a bundle' });
   await table.getByRole('row').filter({ hasText: 'v3 same as v1' }).waitFor();
   await table.getByRole('row').filter({ hasText: 'v1 same as v3' }).waitFor();
-  expect(await table.getByText(/same as/).count()).toBe(2);
+  await expect.poll(() => table.getByText(/same as/).count()).toBe(2);
   await page.getByRole('button', { name: 'Deploy v2' }).click();
   const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
   await plan.getByRole('heading', { name: 'Changes from v3, deployed to production' }).waitFor();

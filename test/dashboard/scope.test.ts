@@ -86,8 +86,8 @@ it('restores the place in a list after Back', async () => {
   await page.goBack();
   await box.waitFor();
   await expect.poll(isInSight).toBe(true);
-  expect(await chosen.getByRole('link').textContent()).toBe(name);
-  expect(await offset()).toBeGreaterThan(1_000);
+  await expect.poll(() => chosen.getByRole('link').textContent()).toBe(name);
+  await expect.poll(offset).toBeGreaterThan(1_000);
   noFaults(seen);
   await seen.context.close();
 });

@@ -60,14 +60,14 @@ it('sorts up, down and not at all, by numbers within names', async () => {
   await press();
   await table(page).locator('[aria-sort=ascending]').waitFor();
   const up = Array.from({ length: agents }, (_, n) => `agent-${n}`);
-  expect(await names(page)).toEqual(up);
+  await expect.poll(() => names(page)).toEqual(up);
   await press();
   await table(page).locator('[aria-sort=descending]').waitFor();
-  expect(await names(page)).toEqual([...up].reverse());
+  await expect.poll(() => names(page)).toEqual([...up].reverse());
   await accessible(page);
   await press();
   await table(page).locator('[aria-sort]').waitFor({ state: 'detached' });
-  expect(await names(page)).toEqual(unsorted);
+  await expect.poll(() => names(page)).toEqual(unsorted);
   noFaults(seen);
   await seen.context.close();
 });
@@ -122,7 +122,7 @@ itAtNight('selects a range with shift, all, and none', async () => {
     .getByLabel('Select agent-8', { exact: true })
     .click({ modifiers: ['Shift'] });
   await page.getByText('6 selected', { exact: true }).waitFor();
-  expect(await table(page).getByLabel('Select agent-5', { exact: true }).isChecked()).toBe(true);
+  await expect.poll(() => table(page).getByLabel('Select agent-5', { exact: true }).isChecked()).toBe(true);
   expect(await table(page).getByLabel('Select agent-9', { exact: true }).isChecked()).toBe(false);
   const all = table(page).getByLabel('Select all loaded rows');
   expect(await all.evaluate((input) => (input as unknown as { indeterminate: boolean }).indeterminate)).toBe(

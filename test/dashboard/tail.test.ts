@@ -62,8 +62,8 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await page.goto('/dashboard/explore?view=tail&verdict=call_allowed&from=now-7d');
     await page.getByText('No new events yet').waitFor();
     const range = page.getByRole('button', { name: /^Time range/ });
-    expect(await range.getAttribute('aria-disabled')).toBe('true');
-    expect(await range.getAttribute('title')).toMatch(/the time range does not apply/);
+    await expect.poll(() => range.getAttribute('aria-disabled')).toBe('true');
+    await expect.poll(() => range.getAttribute('title')).toMatch(/the time range does not apply/);
     await send(1, 'denied_1');
     await send(1, 'allowed_1', { verdict: 'call_allowed' });
     const row = (tool: string) =>
@@ -114,7 +114,7 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await accessible(page);
     await send(1, 'earlier_call');
     await page.getByText('1 event since the tail opened, 3 before').waitFor();
-    expect(await rows.count()).toBe(4);
+    await expect.poll(() => rows.count()).toBe(4);
     expect(await page.getByRole('grid', { name: 'Events' }).getByText('other_call').count()).toBe(0);
     await rows.last().click();
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });

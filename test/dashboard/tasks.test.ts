@@ -79,7 +79,7 @@ it('deploys a version, sees it done, and rolls back, in at most 8 presses', asyn
   await page.reload();
   await main.getByText('shop v1 is deployed to production.').waitFor();
   expect(new URL(page.url()).search).toBe('');
-  expect(await page.getByRole('radio', { name: 'All' }).isChecked()).toBe(true);
+  await expect.poll(() => page.getByRole('radio', { name: 'All' }).isChecked()).toBe(true);
   agents.close();
   noFaults({ page, ...seen });
   await seen.context.close();

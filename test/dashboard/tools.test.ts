@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import { expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -65,9 +66,9 @@ it('lists what waits, shows the change with its hidden characters, and accepts i
     .click();
   const description = main.getByRole('region', { name: 'Description' });
   await description.getByText('‹U+202E›').first().waitFor();
-  expect(await main.getByRole('region', { name: 'Input schema' }).textContent()).toMatch(
-    /removed: type: "string".*added: type: "number"/s,
-  );
+  await expect
+    .poll(() => main.getByRole('region', { name: 'Input schema' }).textContent())
+    .toMatch(/removed: type: "string".*added: type: "number"/s);
   await main.getByRole('table').getByText('shop-agent').first().waitFor();
   await accessible(page);
   await page.getByLabel('Reason').fill('reviewed with version 2');
@@ -81,50 +82,53 @@ it('lists what waits, shows the change with its hidden characters, and accepts i
   await seen.context.close();
 });
 
-it('lists the definitions of all environments beyond the first 1,000, with the number of their agents', async () => {
-  const { key: second } = await hub.key(cookie);
-  const { key: staging } = await hub.key(cookie, 'staging');
-  await reportMany('large-a', 600, { key: second, agents: ['one', 'two'] });
-  const { key: third } = await hub.key(cookie);
-  await reportMany('large-b', 600, { key: third, agents: ['one'] });
-  await reportMany('large-s', 3, { key: staging, agents: ['one', 'two', 'three'] });
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await page.goto('/dashboard/tools?view=all&env=staging');
-  const main = page.getByRole('main');
-  const table = main.getByRole('table', { name: 'tools', exact: true });
-  await main.getByText(/MCP servers? in staging/).waitFor();
-  const staged = table.getByRole('row').filter({ hasText: 'large-s-0000' });
-  expect(await staged.getByRole('cell').allTextContents()).toEqual(
-    expect.arrayContaining(['large-s-0000', 'large-s', '3', 'staging']),
-  );
-  await page.getByRole('radio', { name: 'All' }).check({ force: true });
-  await main.getByText(/^\d MCP servers, /).waitFor();
-  await main.getByText(/1,\d{3}\+ definitions; scroll for more/).waitFor();
-  // A sort covers all of them, so it reads the other pages.
-  await table.getByRole('columnheader', { name: 'Tool' }).getByRole('button').click();
-  await main.getByText(/^1,20\d definitions$/).waitFor();
-  await table.getByRole('columnheader', { name: 'Tool' }).getByRole('button').click();
-  await table.getByRole('link', { name: 'large-s-0002' }).waitFor();
-  await page.getByRole('tab', { name: 'Settings' }).click();
-  await main.getByRole('combobox', { name: 'Mode of large-s in staging' }).waitFor();
-  await accessible(page);
-  await main.getByRole('link', { name: 'large-b' }).click();
-  await main.getByRole('heading', { name: 'Definitions from large-b' }).waitFor();
-  await main.getByText('600 definitions', { exact: true }).waitFor();
-  await accessible(page);
-  // An address from before the views still leads to the definitions of its server.
-  const tab = (name: string) => page.getByRole('tab', { name, selected: true });
-  await page.goto('/dashboard/tools?server=large-a');
-  await main.getByRole('heading', { name: 'Definitions from large-a' }).waitFor();
-  await tab('All').waitFor();
-  await main.getByRole('button', { name: 'Show all servers' }).click();
-  await main.getByRole('heading', { name: 'Definitions from large-a' }).waitFor({ state: 'detached' });
-  await tab('All').waitFor();
-  await page.goto('/dashboard/tools?server=large-a');
-  await tab('All').waitFor();
-  await page.getByRole('tab', { name: 'Waiting' }).click();
-  await tab('Waiting').waitFor();
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'lists the definitions of all environments beyond the first 1,000, with the number of their agents',
+  async () => {
+    const { key: second } = await hub.key(cookie);
+    const { key: staging } = await hub.key(cookie, 'staging');
+    await reportMany('large-a', 600, { key: second, agents: ['one', 'two'] });
+    const { key: third } = await hub.key(cookie);
+    await reportMany('large-b', 600, { key: third, agents: ['one'] });
+    await reportMany('large-s', 3, { key: staging, agents: ['one', 'two', 'three'] });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/tools?view=all&env=staging');
+    const main = page.getByRole('main');
+    const table = main.getByRole('table', { name: 'tools', exact: true });
+    await main.getByText(/MCP servers? in staging/).waitFor();
+    const staged = table.getByRole('row').filter({ hasText: 'large-s-0000' });
+    await expect
+      .poll(() => staged.getByRole('cell').allTextContents())
+      .toEqual(expect.arrayContaining(['large-s-0000', 'large-s', '3', 'staging']));
+    await page.getByRole('radio', { name: 'All' }).check({ force: true });
+    await main.getByText(/^\d MCP servers, /).waitFor();
+    await main.getByText(/1,\d{3}\+ definitions; scroll for more/).waitFor();
+    // A sort covers all of them, so it reads the other pages.
+    await table.getByRole('columnheader', { name: 'Tool' }).getByRole('button').click();
+    await main.getByText(/^1,20\d definitions$/).waitFor();
+    await table.getByRole('columnheader', { name: 'Tool' }).getByRole('button').click();
+    await table.getByRole('link', { name: 'large-s-0002' }).waitFor();
+    await page.getByRole('tab', { name: 'Settings' }).click();
+    await main.getByRole('combobox', { name: 'Mode of large-s in staging' }).waitFor();
+    await accessible(page);
+    await main.getByRole('link', { name: 'large-b' }).click();
+    await main.getByRole('heading', { name: 'Definitions from large-b' }).waitFor();
+    await main.getByText('600 definitions', { exact: true }).waitFor();
+    await accessible(page);
+    // An address from before the views still leads to the definitions of its server.
+    const tab = (name: string) => page.getByRole('tab', { name, selected: true });
+    await page.goto('/dashboard/tools?server=large-a');
+    await main.getByRole('heading', { name: 'Definitions from large-a' }).waitFor();
+    await tab('All').waitFor();
+    await main.getByRole('button', { name: 'Show all servers' }).click();
+    await main.getByRole('heading', { name: 'Definitions from large-a' }).waitFor({ state: 'detached' });
+    await tab('All').waitFor();
+    await page.goto('/dashboard/tools?server=large-a');
+    await tab('All').waitFor();
+    await page.getByRole('tab', { name: 'Waiting' }).click();
+    await tab('Waiting').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  },
+);

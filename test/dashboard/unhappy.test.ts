@@ -2,6 +2,7 @@
 // hub that is gone and comes back.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { rowsOfRun } from '../runs.ts';
 import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -33,10 +34,15 @@ function answerOnce(page: Page, path: RegExp, status: number, headers: { [name: 
 }
 
 describe('approvals', { timeout: 60_000 }, () => {
-  it.each([
-    [429, '7'],
-    [503, '2'],
-  ])(
+  it.each(
+    rowsOfRun(
+      [
+        [429, '7'],
+        [503, '2'],
+      ],
+      1,
+    ),
+  )(
     'a %d leaves the call waiting, says when to try again, and the next press decides',
     async (status, after) => {
       const id = await ask(hub, key, { tool_name: `busy_${status}` }, 'agent-u');
