@@ -23,8 +23,8 @@ interface Requests {
 export type OpenRequests = Requests &
   OpenLoop & {
     /**
-     * After 429 or 503: `fail` the run, `accept` the refusal as an answer, or `retry` after its Retry-After until another
-     * answer comes, as part of the latency. Default: `fail`
+     * After 429 or 503: `fail` the run, `accept` the refusal as an answer, or `retry` after its Retry-After until
+     * another answer comes, as part of the latency. Default: `fail`
      */
     readonly onRefusal?: 'fail' | 'accept' | 'retry';
   };

@@ -1,6 +1,6 @@
 // The bodies that searches read last, unpacked: the next page, or the same page for another reader, needs most of them
-// again. A large body whose events have all been read goes at once: the next page needs none of them. Pages of few bodies
-// keep none (candidates.ts).
+// again. A large body whose events have all been read goes at once: the next page needs none of them. Pages of few
+// bodies keep none (candidates.ts).
 import type { Database } from '../database.ts';
 import { EventSpans } from './event-spans.ts';
 import { type BodyVersion, bodyVersion, type SegmentJson, segmentJson } from './segment.ts';

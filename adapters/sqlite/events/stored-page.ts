@@ -43,8 +43,8 @@ const firstBytes = 32 * 1024;
 const growth = 4;
 
 /**
- * A page while it is filled. It copies each event's JSON once, into one buffer: a buffer for each event would push V8 to
- * collect old objects every few pages.
+ * A page while it is filled. It copies each event's JSON once, into one buffer: a buffer for each event would push V8
+ * to collect old objects sooner.
  */
 export class PageWriter {
   #json: Buffer<ArrayBuffer> | null = null;
