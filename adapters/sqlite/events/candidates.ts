@@ -13,8 +13,8 @@ import { asksFor, tallyFits } from './tallies.ts';
 /** Segments whose bodies a search keeps. */
 const maxBodies = 64;
 /**
- * Fewer bodies are not kept, but unpacked again for the next page. Kept, they would outlive their search by so much that
- * V8 collects old objects every 40 pages, which delays the page that comes then.
+ * Fewer bodies are not kept, but unpacked again for the next page. Kept, they would outlive their search by so much
+ * that V8 collects old objects every 40 pages, which delays the page that comes then.
  */
 const fewBodies = 8;
 /** Distinct tallies that a search remembers. */
