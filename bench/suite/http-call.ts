@@ -13,6 +13,13 @@ export interface HttpCall {
 export interface HttpAnswer {
   readonly status: number;
   readonly text: string;
+  /** Milliseconds that a refusal asks to wait for (Retry-After in seconds); null without any. */
+  readonly retryAfterMs: number | null;
+}
+
+function retryAfterOf({ headers }: http.IncomingMessage): number | null {
+  const text = headers['retry-after'] ?? '';
+  return /^\d+$/.test(text) ? Number(text) * 1000 : null;
 }
 
 export const refusalOf = ({ method, path }: HttpCall, status: number, text: string): Error =>
@@ -47,7 +54,11 @@ export class HttpCaller {
           response.on('data', (part: Buffer) => parts.push(part));
           response.on('error', reject);
           response.on('end', () =>
-            resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
+            resolve({
+              status: response.statusCode ?? 0,
+              text: Buffer.concat(parts).toString(),
+              retryAfterMs: retryAfterOf(response),
+            }),
           );
         },
       );

@@ -25,13 +25,36 @@ interface Health {
   readonly nodes: readonly { readonly node: string; readonly shards: readonly number[] }[];
 }
 
-/** Resolves when each node owns its even share of the shards. */
-async function awaitSpread(readHealth: (node: number) => Promise<Health>, count: number): Promise<void> {
-  for (const end = performance.now() + spreadMs; ; ) {
-    const shares = (await readHealth(0)).nodes.map(({ shards }) => shards.length);
+const sharesOf = ({ nodes }: Health): readonly number[] => nodes.map(({ shards }) => shards.length);
+
+/** Text about each node: the shares that it reads, or the reason why it does not answer. */
+async function describeViews(readHealth: (node: number) => Promise<Health>, count: number): Promise<string> {
+  const views = await Promise.allSettled(Array.from({ length: count }, (_, node) => readHealth(node)));
+  const texts = views.map((view, node) => {
+    if (view.status === 'rejected') return `node ${node + 1} does not answer (${String(view.reason)})`;
+    return `node ${node + 1} reads ${view.value.nodes.length} nodes with ${sharesOf(view.value).join(', ')}`;
+  });
+  return texts.join('; ');
+}
+
+/**
+ * Resolves when each node owns its even share of the shards.
+ * @param limitMs default: a minute
+ * @throws CannotRun with the view of each node: one that is absent from all others has not joined or has ended
+ */
+export async function awaitSpread(
+  readHealth: (node: number) => Promise<Health>,
+  count: number,
+  limitMs = spreadMs,
+): Promise<void> {
+  for (const end = performance.now() + limitMs; ; ) {
+    const shares = sharesOf(await readHealth(0));
     const isComplete = shares.reduce((sum, share) => sum + share, 0) === shardCount;
     if (shares.length === count && isComplete && Math.max(...shares) <= Math.ceil(shardCount / count)) return;
-    if (performance.now() > end) throw new CannotRun(`The shards are not spread: ${shares.join(', ')}.`);
+    if (performance.now() > end)
+      throw new CannotRun(
+        `The shards are not spread over ${count} nodes: ${await describeViews(readHealth, count)}.`,
+      );
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

@@ -6,6 +6,7 @@ import { type OpenLoop, type OpenLoopResult, runOpenLoop } from './open-loop.ts'
 import { seededRandom } from './statistics.ts';
 
 const refusalStatuses: ReadonlySet<number> = new Set([429, 503]);
+/** Delay before a refused request is sent again, where the refusal names none. */
 const retryMs = 250;
 const maxTries = 240;
 
@@ -22,8 +23,8 @@ interface Requests {
 export type OpenRequests = Requests &
   OpenLoop & {
     /**
-     * After 429 or 503: `fail` the run, `accept` the refusal as an answer, or `retry` until another answer comes, as
-     * part of the latency. Default: `fail`
+     * After 429 or 503: `fail` the run, `accept` the refusal as an answer, or `retry` after its Retry-After until
+     * another answer comes, as part of the latency. Default: `fail`
      */
     readonly onRefusal?: 'fail' | 'accept' | 'retry';
   };
@@ -94,13 +95,13 @@ async function runOpen(order: OpenRequests, caller: HttpCaller): Promise<OpenReq
   const result = await runOpenLoop(order, async (n) => {
     const call = callOf(n);
     for (let tries = 1; ; tries++) {
-      const { status, text } = await caller.answer(call);
+      const { status, text, retryAfterMs } = await caller.answer(call);
       if (status >= 200 && status <= 299) return;
       const isRefusal = refusalStatuses.has(status) && onRefusal !== 'fail' && tries < maxTries;
       if (!isRefusal) throw refusalOf(call, status, text);
       refused++;
       if (onRefusal === 'accept') return;
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
+      await new Promise((resolve) => setTimeout(resolve, retryAfterMs ?? retryMs));
     }
   });
   return { ...result, refused };

@@ -9,6 +9,7 @@ import { HttpCaller } from '../../bench/suite/http-call.ts';
 import { Loader } from '../../bench/suite/loader.ts';
 import { runOpenLoop } from '../../bench/suite/open-loop.ts';
 import { Receivers } from '../../bench/suite/receivers.ts';
+import { Requester } from '../../bench/suite/requester.ts';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -39,6 +40,35 @@ function startLoader(): Loader {
 }
 
 const keys = ['key'];
+
+describe('a client of reads', () => {
+  it.each([
+    ['as long as the refusal asks', { 'Retry-After': '1' }, 1000],
+    ['a quarter of a second without a number', { 'Retry-After': 'soon' }, 250],
+  ])('waits %s', async (_, headers, leastMs) => {
+    const times: number[] = [];
+    const server = http.createServer((_request, response) => {
+      times.push(performance.now());
+      response.writeHead(times.length === 1 ? 429 : 200, headers).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const requester = new Requester();
+    cleanups.push(() => {
+      requester.stop();
+      server.closeAllConnections();
+      server.close();
+    });
+    const calls = [{ method: 'GET', path: '/', headers: {} }];
+    const order = { origin, calls, seed: 1, perSecond: 1, seconds: 1, onRefusal: 'retry' } as const;
+    const { refused, latencies } = await requester.open(order);
+    expect(refused).toBe(1);
+    const [first = 0, second = 0] = times;
+    // Timers of Node can be a millisecond early.
+    expect(second - first).toBeGreaterThan(leastMs - 5);
+    expect(decodeFromCompressedBase64(latencies).minNonZeroValue).toBeGreaterThan((leastMs - 5) * 1000);
+  });
+});
 
 describe('a client of approvals', () => {
   const approvalsAt = async (): Promise<string> => {

@@ -1,7 +1,7 @@
 // Reading and writing instants.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { instantPattern, parseInstant, renderInstant } from '../../src/shared/instant.ts';
+import { instantPattern, parseInstant, renderInstant, renderMillis } from '../../src/shared/instant.ts';
 
 describe('parseInstant', () => {
   it.each([
@@ -41,5 +41,22 @@ describe('parseInstant', () => {
         },
       ),
     );
+  });
+
+  it('writes instants of the same minute, others, and those far away as Date does', () => {
+    const instants = fc.oneof(
+      fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 }),
+      fc.integer({ min: -90_000, max: 90_000 }),
+      fc.double({ min: -90_000, max: 90_000, noNaN: true }),
+    );
+    fc.assert(
+      fc.property(instants, instants, (first, second) => {
+        for (const ms of [first, second, first + 1, first]) {
+          if (Math.abs(ms) <= 8.64e15) expect(renderMillis(ms)).toBe(new Date(ms).toISOString());
+        }
+      }),
+    );
+    for (const ms of [Number.NaN, Number.POSITIVE_INFINITY, 8.64e15 + 1])
+      expect(() => renderMillis(ms)).toThrow(RangeError);
   });
 });

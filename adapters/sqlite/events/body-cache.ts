@@ -1,5 +1,6 @@
 // The bodies that searches read last, unpacked: the next page, or the same page for another reader, needs most of them
-// again. A large body whose events have all been read goes at once: the next page needs none of them.
+// again. A large body whose events have all been read goes at once: the next page needs none of them. Pages of few
+// bodies keep none (candidates.ts).
 import type { Database } from '../database.ts';
 import { EventSpans } from './event-spans.ts';
 import { type BodyVersion, bodyVersion, type SegmentJson, segmentJson } from './segment.ts';
@@ -13,9 +14,6 @@ const minLargeBytes = 16 << 10;
 /** A body with the places of its events. */
 export interface ReadBody extends Omit<SegmentJson, 'json'> {
   readonly spans: EventSpans;
-}
-
-interface KeptBody extends ReadBody {
   /** Positions of the events that were read; null for a small body. */
   readonly positions: Set<number> | null;
 }
@@ -33,7 +31,7 @@ export class BodyCache {
   readonly #db: Database;
   readonly #maxBytes: number;
   /** The one that was read last is the last. */
-  readonly #bodies = new Map<number, KeptBody>();
+  readonly #bodies = new Map<number, ReadBody>();
   #bytes = 0;
 
   /** @param maxBytes memory of unpacked bodies, at most. Default: 12 MiB */
@@ -42,33 +40,28 @@ export class BodyCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** Body of a segment as it is stored now; null if the segment was removed. */
-  read(segment: number): ReadBody | null {
+  /**
+   * Body of a segment as it is stored now; null if the segment was removed.
+   * @param isKept false: a large body that is not in the cache stays out of it. Default: true
+   */
+  read(segment: number, isKept = true): ReadBody | null {
     const keptBody = this.#bodies.get(segment);
     if (keptBody) {
       this.#drop(segment, keptBody);
-      if (isSame(keptBody.version, bodyVersion(this.#db, segment))) return this.#keep(segment, keptBody);
+      if (isSame(keptBody.version, bodyVersion(this.#db, segment))) return this.keep(segment, keptBody);
     }
     const body = segmentJson(this.#db, segment);
     if (body === null) return null;
     const { json, ...rest } = body;
     const positions = json.byteLength < minLargeBytes ? null : new Set<number>();
-    return this.#keep(segment, { ...rest, spans: new EventSpans(json), positions });
+    const readBody = { ...rest, spans: new EventSpans(json), positions };
+    return isKept || positions === null ? this.keep(segment, readBody) : readBody;
   }
 
-  /**
-   * Notes that an event was read. A large body without nulls goes with its last event: kept, it would only push V8 to
-   * collect old objects sooner.
-   */
-  noteRead(segment: number, position: number): void {
-    const body = this.#bodies.get(segment);
-    if (!body?.positions) return;
-    body.positions.add(position);
-    if (body.spans.endsAfter(body.positions.size)) this.#drop(segment, body);
-  }
-
-  /** The oldest make room. */
-  #keep(segment: number, body: KeptBody): KeptBody {
+  /** Keeps a body that `read` returned. The oldest make room. */
+  keep(segment: number, body: ReadBody): ReadBody {
+    const keptBody = this.#bodies.get(segment);
+    if (keptBody) this.#drop(segment, keptBody);
     this.#bodies.set(segment, body);
     this.#bytes += bytesOf(body);
     for (const [oldest, oldestBody] of this.#bodies) {
@@ -78,7 +71,18 @@ export class BodyCache {
     return body;
   }
 
-  #drop(segment: number, body: KeptBody): void {
+  /**
+   * Notes that an event was read. A large body without nulls goes with its last event: kept, it would only push V8 to
+   * collect old objects sooner.
+   */
+  noteRead(segment: number, body: ReadBody, position: number): void {
+    const { positions, spans } = body;
+    if (positions === null) return;
+    positions.add(position);
+    if (spans.endsAfter(positions.size) && this.#bodies.get(segment) === body) this.#drop(segment, body);
+  }
+
+  #drop(segment: number, body: ReadBody): void {
     this.#bodies.delete(segment);
     this.#bytes -= bytesOf(body);
   }

@@ -12,6 +12,11 @@ import { asksFor, tallyFits } from './tallies.ts';
 
 /** Segments whose bodies a search keeps. */
 const maxBodies = 64;
+/**
+ * Fewer bodies are not kept, but unpacked again for the next page. Kept, they would outlive their search by so much
+ * that V8 collects old objects every 40 pages, which delays the page that comes then.
+ */
+const fewBodies = 8;
 /** Distinct tallies that a search remembers. */
 const maxTallies = 256;
 
@@ -30,6 +35,7 @@ export class Candidates {
   readonly #isByVersion: boolean;
   /** Each body is looked up once in a search. */
   readonly #bodies = new Map<number, ReadBody | null>();
+  #bodyReads = 0;
   readonly #fittingTallies = new Map<string, readonly boolean[]>();
 
   constructor(db: Database, filter: CompiledFilter, cache: BodyCache) {
@@ -111,17 +117,22 @@ export class Candidates {
   /** Null if the event was removed since. */
   #read(segment: Summary, position: number, outcomes: readonly EventOutcome[]): PageEvent | null {
     let body = this.#bodies.get(segment.id);
-    if (body === undefined) {
-      body = this.#cache.read(segment.id);
-      if (this.#bodies.size >= maxBodies) this.#bodies.clear();
-      this.#bodies.set(segment.id, body);
-    }
+    if (body === undefined) body = this.#readBody(segment.id);
     const json = body?.spans.at(position) ?? null;
     if (!body || !json) return null;
     const { form, sender } = body;
-    this.#cache.noteRead(segment.id, position);
-    // A copy: a page has events of more bodies than memory should hold.
-    return { json: new Uint8Array(json), position, outcomes, segment, body: { form, sender } };
+    this.#cache.noteRead(segment.id, body, position);
+    return { json, position, outcomes, segment, body: { form, sender } };
+  }
+
+  #readBody(segment: number): ReadBody | null {
+    const body = this.#cache.read(segment, this.#bodyReads >= fewBodies);
+    if (this.#bodies.size >= maxBodies) this.#bodies.clear();
+    this.#bodies.set(segment, body);
+    this.#bodyReads++;
+    if (this.#bodyReads === fewBodies)
+      for (const [id, readBody] of this.#bodies) if (readBody !== null) this.#cache.keep(id, readBody);
+    return body;
   }
 }
 

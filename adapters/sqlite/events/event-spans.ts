@@ -10,15 +10,33 @@ const braceStart = 0x7b;
 const braceEnd = 0x7d;
 const nullBytes = 4;
 
+/** Bytes that are compared one by one before a native search, which costs as much as so many. */
+const nearBytes = 16;
+
 /** @returns the place of the quote that ends the text which begins at `start` */
-function textEnd(json: Uint8Array, start: number): number {
+function textEnd(json: Buffer, start: number): number {
   let at = start + 1;
-  while (at < json.length && json[at] !== quote) at += json[at] === backslash ? 2 : 1;
+  while (at < json.length) {
+    const near = Math.min(json.length, at + nearBytes);
+    while (at < near && json[at] !== quote) at += json[at] === backslash ? 2 : 1;
+    if (at >= json.length || json[at] === quote) return at;
+    const next = json.indexOf(quote, at);
+    if (next < 0) return json.length;
+    if (!isEscaped(json, next, at)) return next;
+    at = next + 1;
+  }
   return at;
 }
 
+/** True if an odd number of backslashes stands before the byte at `at`. @param start of the bytes that count */
+function isEscaped(json: Buffer, at: number, start: number): boolean {
+  let first = at;
+  while (first > start && json[first - 1] === backslash) first--;
+  return (at - first) % 2 === 1;
+}
+
 /** @returns the place behind the object that begins at `start` */
-function objectEnd(json: Uint8Array, start: number): number {
+function objectEnd(json: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < json.length; at++) {
     const byte = json[at];
@@ -31,14 +49,14 @@ function objectEnd(json: Uint8Array, start: number): number {
 
 /** The spans of a JSON list of objects and nulls. Reads on only as far as the last position that was needed. */
 export class EventSpans {
-  readonly json: Uint8Array;
+  readonly json: Buffer;
   /** Start and end of each event so far; both 0 for null. */
   readonly #bounds: number[] = [];
   #at: number;
 
   /** @param json UTF-8, as `segmentJson` returns it */
   constructor(json: Uint8Array) {
-    this.json = json;
+    this.json = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
     this.#at = json.indexOf(bracketStart) + 1;
   }
 

@@ -4,7 +4,7 @@ import type { EventPage } from '../../../src/event/port.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import { maxPageBytes } from '../../../src/shared/ports/page.ts';
 import type { Steps } from '../sync.ts';
-import { type PageEvent, pageBytesOf } from './stored-page.ts';
+import { type PageEvent, PageWriter } from './stored-page.ts';
 
 /** An event's place in the order of all: time, then batch, then place in the batch. */
 export interface Key {
@@ -61,13 +61,13 @@ export class StepClock {
 /** An event that may come into the page. */
 export interface Candidate {
   readonly key: Key;
-  /** Null if the event was removed since. */
+  /** Its JSON may be a view of a body. Null if the event was removed since. */
   readonly read: () => PageEvent | null;
 }
 
-/** A page with its events as they are stored. */
+/** A page, and where the next one begins. */
 export interface PageUpTo extends Pick<EventPage, 'next' | 'searchedTo'> {
-  readonly events: readonly PageEvent[];
+  readonly writer: PageWriter;
 }
 
 /** A page that is filled while segments are read: an event waits until nothing that still comes can precede it. */
@@ -76,7 +76,7 @@ export class PageInOrder {
   readonly #limit: number;
   /** Against the order: the next one to give out is the last. */
   readonly #waiting: Candidate[];
-  readonly #events: PageEvent[] = [];
+  readonly #writer = new PageWriter();
   /** Places of the page that candidates have had, those that were removed since included. */
   #occupied = 0;
   #last: Key | null = null;
@@ -113,8 +113,7 @@ export class PageInOrder {
       this.#last = next.key;
       const event = next.read();
       if (event === null) continue;
-      this.#events.push(event);
-      this.#bytes += pageBytesOf(event);
+      this.#bytes += this.#writer.add(event);
       if (step.isOver) {
         yield;
         step.restart();
@@ -143,7 +142,7 @@ export class PageInOrder {
   }
 
   upTo(next: Key | null): PageUpTo {
-    return { events: this.#events, next: next && writeCursor(next) };
+    return { writer: this.#writer, next: next && writeCursor(next) };
   }
 
   upToLast(): PageUpTo {

@@ -28,7 +28,7 @@ import {
   summaryColumns,
   tenantNumber,
 } from './segment.ts';
-import { type StoredPage, writePage } from './stored-page.ts';
+import type { StoredPage } from './stored-page.ts';
 import { walk, walkUp } from './walk.ts';
 
 /** After this time other reads are let in. Milliseconds. */
@@ -195,7 +195,7 @@ export function eventSearch(db: Database, now = () => performance.now()) {
     by: EventOrder = 'newest',
     budgetMs = patienceMs,
   ): Steps<StoredPage> {
-    const { events, ...ending } = yield* pages.pageOf(tenantId, filter, limit, cursor, by, budgetMs);
-    return writePage(events, markOf(db), ending);
+    const { writer, ...ending } = yield* pages.pageOf(tenantId, filter, limit, cursor, by, budgetMs);
+    return writer.end(markOf(db), ending);
   };
 }

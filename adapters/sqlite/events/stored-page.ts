@@ -22,14 +22,14 @@ export interface PageEvent {
 const addedBytes = 140;
 
 /** About the bytes of the event's JSON as readers get it. */
-export const pageBytesOf = ({ json, outcomes }: PageEvent): number =>
+const pageBytesOf = ({ json, outcomes }: PageEvent): number =>
   json.byteLength + addedBytes + (outcomes.length > 0 ? Buffer.byteLength(JSON.stringify(outcomes)) : 0);
 
 export interface StoredPage extends Pick<EventPage, 'next' | 'searchedTo'> {
   /** As for `eventId`. */
   readonly mark: string;
-  /** JSON list of the events, UTF-8. */
-  readonly json: Uint8Array;
+  /** JSON list of the events, UTF-8. Its buffer may be larger, and belongs to the page alone. */
+  readonly json: Uint8Array<ArrayBuffer>;
   readonly segments: readonly (Origin & PageEvent['body'])[];
   /** Of each event, the index of its segment and its position there. */
   readonly places: readonly number[];
@@ -37,34 +37,71 @@ export interface StoredPage extends Pick<EventPage, 'next' | 'searchedTo'> {
   readonly outcomes: ReadonlyMap<number, readonly EventOutcome[]>;
 }
 
-const comma = Buffer.from(',');
+const [bracketStart, comma, bracketEnd] = [0x5b, 0x2c, 0x5d];
+/** Of a page's first buffer, which pages of few events do not fill. Pages of 100 events mostly fit the second one. */
+const firstBytes = 32 * 1024;
+const growth = 4;
 
-export function writePage(
-  events: readonly PageEvent[],
-  mark: string,
-  ending: Pick<EventPage, 'next' | 'searchedTo'>,
-): StoredPage {
-  const pieces: Uint8Array[] = [Buffer.from('[')];
-  const indexes = new Map<number, number>();
-  const segments: StoredPage['segments'][number][] = [];
-  const places: number[] = [];
-  const outcomes = new Map<number, readonly EventOutcome[]>();
-  for (const [i, event] of events.entries()) {
-    const { id, env, receivedAt, sample } = event.segment;
-    let index = indexes.get(id);
-    if (index === undefined) {
-      const { form, sender } = event.body;
-      index = segments.push({ id, env, receivedAt, sample, form, sender }) - 1;
-      indexes.set(id, index);
-    }
-    places.push(index, event.position);
-    if (event.outcomes.length > 0) outcomes.set(i, event.outcomes);
-    if (i > 0) pieces.push(comma);
-    pieces.push(event.json);
+/**
+ * A page while it is filled. It copies each event's JSON once, into one buffer: a buffer for each event would push V8
+ * to collect old objects sooner.
+ */
+export class PageWriter {
+  #json: Buffer<ArrayBuffer> | null = null;
+  #length = 0;
+  readonly #indexes = new Map<number, number>();
+  readonly #segments: StoredPage['segments'][number][] = [];
+  readonly #places: number[] = [];
+  readonly #outcomes = new Map<number, readonly EventOutcome[]>();
+
+  /** @returns about the bytes of the event's JSON as readers get it */
+  add(event: PageEvent): number {
+    const { json, position, outcomes } = event;
+    if (outcomes.length > 0) this.#outcomes.set(this.#places.length / 2, outcomes);
+    this.#places.push(this.#indexOf(event), position);
+    const buffer = this.#bufferFor(json.byteLength + 1);
+    buffer[this.#length] = this.#length === 0 ? bracketStart : comma;
+    buffer.set(json, this.#length + 1);
+    this.#length += json.byteLength + 1;
+    return pageBytesOf(event);
   }
-  pieces.push(Buffer.from(']'));
-  return { ...ending, mark, json: Buffer.concat(pieces), segments, places, outcomes };
+
+  /** The page, which takes no more events. */
+  end(mark: string, ending: Pick<EventPage, 'next' | 'searchedTo'>): StoredPage {
+    const buffer = this.#bufferFor(2);
+    if (this.#length === 0) buffer[this.#length++] = bracketStart;
+    buffer[this.#length++] = bracketEnd;
+    const [segments, places, outcomes] = [this.#segments, this.#places, this.#outcomes];
+    return { ...ending, mark, json: buffer.subarray(0, this.#length), segments, places, outcomes };
+  }
+
+  #indexOf({ segment: { id, env, receivedAt, sample }, body: { form, sender } }: PageEvent): number {
+    const index =
+      this.#indexes.get(id) ?? this.#segments.push({ id, env, receivedAt, sample, form, sender }) - 1;
+    this.#indexes.set(id, index);
+    return index;
+  }
+
+  /** The buffer with room for so many bytes more. */
+  #bufferFor(bytes: number): Buffer<ArrayBuffer> {
+    const least = this.#length + bytes;
+    if (this.#json && least <= this.#json.byteLength) return this.#json;
+    const larger = Buffer.allocUnsafeSlow(
+      Math.max(firstBytes, least, growth * (this.#json?.byteLength ?? 0)),
+    );
+    this.#json?.copy(larger, 0, 0, this.#length);
+    this.#json = larger;
+    return larger;
+  }
 }
+
+/** Buffers of the answers that are pages: they go to the other thread instead of copies. */
+export const buffersOf = (answers: readonly unknown[]): readonly ArrayBuffer[] =>
+  answers.flatMap((answer) =>
+    typeof answer === 'object' && answer !== null && 'places' in answer && 'json' in answer
+      ? [(answer as StoredPage).json.buffer]
+      : [],
+  );
 
 export function readPage({
   mark,

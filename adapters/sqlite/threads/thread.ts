@@ -2,6 +2,7 @@
 // event loop.
 import { parentPort, workerData } from 'node:worker_threads';
 import { CallIndex } from '../events/calls.ts';
+import { buffersOf } from '../events/stored-page.ts';
 import { failureOf } from '../failure.ts';
 import { openFile } from '../open.ts';
 import { checkVital } from '../schema/index.ts';
@@ -16,8 +17,9 @@ const { role, path, tuning, callLimits, shortOfSpace } = workerData as ThreadSta
 const short = new Int32Array(shortOfSpace);
 const port = parentPort;
 
-function post(message: FromThread): void {
-  port?.postMessage(message);
+/** @param buffers which the message takes along: this thread has no part in them afterwards. Default: none */
+function post(message: FromThread, buffers: readonly ArrayBuffer[] = []): void {
+  port?.postMessage(message, [...buffers]);
 }
 
 try {
@@ -28,7 +30,8 @@ try {
   const line = {
     db,
     stores: storesOf(db, { calls, usage }, () => Atomics.load(short, 0) === 0),
-    answer: (replies: readonly ThreadReply[]) => post({ kind: 'replies', replies }),
+    answer: (replies: readonly ThreadReply[]) =>
+      post({ kind: 'replies', replies }, buffersOf(replies.map(([, , value]) => value))),
     later: setImmediate,
     pagesToCopy: () => logIndex.pagesToCopy(),
   };

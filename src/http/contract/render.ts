@@ -1,9 +1,10 @@
 // Values that both APIs render alike: times as ISO 8601 UTC, and the findings about a document.
 import type { UnableAgents } from '../../agent/use-cases/vocabularies.ts';
 import type { Finding } from '../../bundle/rules/finding.ts';
+import { renderMillis } from '../../shared/instant.ts';
 
 /** Epoch milliseconds as ISO 8601 UTC with milliseconds. */
-export const iso = (ms: number): string => new Date(ms).toISOString();
+export const iso = renderMillis;
 
 export const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 

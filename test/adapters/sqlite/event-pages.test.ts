@@ -144,14 +144,16 @@ it('bodies are kept up to a number of bytes, the newest ones', () => {
   db.close();
 });
 
-it('a body whose events have all been read is not kept, so that pages of one agent leave no old objects behind', () => {
+it('bodies that were read whole, or of a page of few, are not kept, so that pages of one agent leave no old objects', () => {
   const { db, ingest, page } = openStore();
   for (let i = 0; i < 4; i++) ingest(batchOf('agent-1', t0 + i * 10_000));
   // Two whole bodies, which the next page reads again.
   for (let n = 0; n < 2; n++) expect(page({}).reads.bodies).toBe(2);
   const denied = { verdict: 'call_denied' };
-  expect(page(denied).reads.bodies).toBe(4);
-  // One event of each: the bodies are kept.
+  for (let n = 0; n < 2; n++) expect(page(denied).reads.bodies).toBe(4);
+  // Of more bodies, one event of each: all are kept, the first ones too.
+  for (let i = 4; i < 10; i++) ingest(batchOf('agent-1', t0 + i * 10_000));
+  expect(page(denied).reads.bodies).toBe(10);
   expect(page(denied).reads.bodies).toBe(0);
   db.close();
 });
@@ -209,11 +211,20 @@ it('an event of a page is the same as by its id, as it was sent and as the store
   db.close();
 });
 
+/** Texts with escaped quotes and backslashes behind as many characters, and before the end. */
+const longTexts = (length: number) => {
+  const start = 'x'.repeat(length);
+  return [`${start}"`, `${start}\\`, `${start}\\"}`, `${start}"{${start}\\\\"`].map((text) => ({
+    [text]: text,
+  }));
+};
+
 it.each([
   ['nothing', []],
   ['nulls', [null, { a: 1 }, null, null, { b: null }]],
   ['brackets in texts', [{ a: '}],{"' }, { '{[': ['{', '\\"}', { c: '\\' }] }]],
   ['characters of several bytes', [{ ä: '€' }, { '😀': '"' }]],
+  ['long texts with escapes at each place', Array.from({ length: 48 }, (_, n) => longTexts(n)).flat()],
 ])('spans of %s', (_, values) => {
   for (const blanks of [undefined, 1, '\t']) {
     const json = Buffer.from(` ${JSON.stringify(values, null, blanks)}\n`);

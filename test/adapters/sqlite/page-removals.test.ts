@@ -2,8 +2,9 @@
 import { expect, it } from 'vitest';
 import { BodyCache } from '../../../adapters/sqlite/events/body-cache.ts';
 import { Candidates } from '../../../adapters/sqlite/events/candidates.ts';
+import { compileFilter } from '../../../adapters/sqlite/events/fitting.ts';
 import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
-import { readPage } from '../../../adapters/sqlite/events/stored-page.ts';
+import { buffersOf, readPage } from '../../../adapters/sqlite/events/stored-page.ts';
 import { walk } from '../../../adapters/sqlite/events/walk.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
 import { anEvent, t0 } from '../../conformance/fixtures.ts';
@@ -70,7 +71,15 @@ it('hold the bytes of their own events, and no body', () => {
     ),
   );
   const filter = { env: null, verdict: 'call_denied' } as const;
-  const candidates = new Candidates(db, filter, new BodyCache(db));
+  for (const one of [filter, { ...filter, search: 'read' }]) {
+    const page = finish(eventSearch(db)(tenantId, one, 10, null));
+    expect(JSON.parse(Buffer.from(page.json).toString())).toMatchObject([{ call_id: 'c20' }]);
+    expect(buffersOf([{}, null, page])).toEqual([page.json.buffer]);
+    // The whole buffer: its page may go to another thread without a copy.
+    expect(page.json.byteOffset).toBe(0);
+  }
+  // Events wait without their bodies: those of marks read them last, and those of bodies have copies.
+  const candidates = new Candidates(db, compileFilter({ ...filter, search: 'read' }), new BodyCache(db));
   const segments = [
     ...walk(db, tenantId, filter, Number.MAX_VALUE, { hasMarks: true, since: () => -Number.MAX_VALUE }),
   ];
@@ -79,4 +88,20 @@ it('hold the bytes of their own events, and no body', () => {
   );
   expect(events).toHaveLength(1);
   for (const event of events) expect(event?.json.buffer.byteLength).toBe(event?.json.byteLength);
+  db.close();
+});
+
+it('copy each event once into a buffer that grows, in the order of the page', () => {
+  const { db, tenantId, ingest } = openEvents();
+  const events = Array.from({ length: 120 }, (_, i) =>
+    anEvent({ callId: `c${i}`, timestamp: t0 + i, payload: { text: `${i} `.repeat(700) } }),
+  );
+  for (let i = 0; i < 120; i += 40) ingest(events.slice(i, i + 40));
+  for (const limit of [1, 11, 12, 119, 120]) {
+    const page = finish(eventSearch(db)(tenantId, { env: null }, limit, null));
+    const newest = events.slice(-limit).reverse();
+    expect(readPage(page).events).toMatchObject(newest.map(({ callId, payload }) => ({ callId, payload })));
+  }
+  expect(readPage(finish(eventSearch(db)('nobody', { env: null }, 9, null))).events).toEqual([]);
+  db.close();
 });
