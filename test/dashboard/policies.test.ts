@@ -214,8 +214,8 @@ it('keeps the text of a new version over a reload, and leads from the saved one 
   await page.reload();
   await editor.getByText('Dropped').waitFor();
   expect(await panel.getByLabel('Description').inputValue()).toBe('Typed before a reload');
-  // Cancelled, the draft is gone for good.
-  await panel.getByRole('button', { name: 'Cancel' }).click();
+  // Discarded, the draft is gone for good.
+  await panel.getByRole('button', { name: 'Discard draft' }).click();
   await expect.poll(stored).not.toContain('Typed before a reload');
   await page.reload();
   await panel.getByRole('button', { name: 'Edit contract' }).click();

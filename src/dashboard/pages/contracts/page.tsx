@@ -132,6 +132,8 @@ export function Contracts(): JSX.Element {
       />
       <Dialog title="New contract" shape="wide" open={open === 'new'} onClose={() => setOpen(null)}>
         <ContractForm
+          draftName="contract new"
+          onClose={() => setOpen(null)}
           onDone={(contractId) => {
             setOpen(null);
             void navigate({ ...linkTo.contract(contractId) });
