@@ -1,7 +1,7 @@
 // Routes of what agents used and ran: coverage of an agent and of the fleet, and an agent's history.
 import { z } from 'zod';
 import { coverageCounts, driftStatus } from '../../agent/wire/schemas.ts';
-import { env, instant, intQuery, line, mode, text } from '../../http/contract/fields.ts';
+import { env, instant, instantInput, intQuery, line, mode, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 
 const count = z.number().int();
@@ -19,11 +19,13 @@ export const coverageRoutes = routes({
     envs: 'record',
     tag: 'agents',
     summary:
-      'Tools that the agent used since then, and the contract that governs each: from the bundle that it follows as ' +
+      'Tools that the agent used in the range, and the contract that governs each: from the bundle that it follows as ' +
       'deployed now, else from the document that it reported',
     params: z.object({ agent_id: line(255) }),
     query: z.object({
       since: window,
+      /** Exclusive. Default: up to now. */
+      until: instantInput.optional(),
       include_verdicts: z.enum(['true', 'false', '1', '0']).default('false'),
       include_durations: z.enum(['true', 'false']).default('false'),
     }),
