@@ -48,6 +48,19 @@ it('has streams, documents, calls and approvals on one axis, and every approval 
   const lane = await timeline.locator('.lane ol').last().boundingBox();
   expect(Math.abs((plot?.x ?? 0) - (lane?.x ?? 9))).toBeLessThan(2);
   expect(Math.abs((plot?.width ?? 0) - (lane?.width ?? 9))).toBeLessThan(2);
+  // One line marks the time at the pointer in all of them.
+  const line = timeline.locator('.lanes-line');
+  expect(await line.isVisible()).toBe(false);
+  const [middle, all] = [
+    (lane?.x ?? 0) + (lane?.width ?? 0) / 2,
+    await timeline.locator('.lanes').boundingBox(),
+  ];
+  await page.mouse.move(middle, (lane?.y ?? 0) + 2);
+  const mark = await line.boundingBox();
+  expect(Math.abs((mark?.x ?? 0) - middle)).toBeLessThan(2);
+  expect([mark?.y, mark?.height]).toEqual([all?.y, all?.height]);
+  await page.mouse.move(0, 0);
+  await expect.poll(() => line.isVisible()).toBe(false);
   await accessible(page);
   // A press on a group leads to its minutes.
   await timeline.getByRole('link', { name: /^\d+ approvals/ }).click();

@@ -4,6 +4,7 @@ import type { Deployment } from '../../deployment/record.ts';
 import { seesEnv } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { createSharedReads } from '../../shared/concurrency/shared-reads.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ContractSummary } from '../port.ts';
@@ -57,19 +58,14 @@ export class ListedRules {
 
   /** In the order of the contracts. */
   async list(principal: Principal, contracts: readonly ContractSummary[]): Promise<readonly ListedRule[]> {
-    const deployedBy = new Map<string, Deployment[]>();
-    for (const { deployment, contractIds } of await this.#readDeployed(principal.tenantId)) {
-      if (!seesEnv(principal, deployment.env)) continue;
-      for (const id of contractIds) {
-        const deployments = deployedBy.get(id);
-        if (deployments) deployments.push(deployment);
-        else deployedBy.set(id, [deployment]);
-      }
-    }
+    const uses = (await this.#readDeployed(principal.tenantId)).flatMap(({ deployment, contractIds }) =>
+      seesEnv(principal, deployment.env) ? contractIds.map((id) => ({ id, deployment })) : [],
+    );
+    const deployedBy = groupBy(uses, ({ id }) => id);
     const rules = await inSlices(contracts, rulesAtOnce, (contract) => this.#ruleOf(contract));
     return rules.map((rule, i) => ({
       ...rule,
-      deployed: deployedBy.get(contracts[i]?.contractId ?? '') ?? [],
+      deployed: (deployedBy.get(contracts[i]?.contractId ?? '') ?? []).map(({ deployment }) => deployment),
     }));
   }
 
