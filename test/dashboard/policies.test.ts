@@ -61,6 +61,13 @@ it('lists contracts with their rules in words, tools, calls of the range, and en
   // A deployment elsewhere shows at once.
   await must('POST', '/api/v1/compositions/shop/deploy', { env: 'development' });
   await row.getByText('development', { exact: true }).waitFor();
+  // The list goes on beyond its first page.
+  await page.route(/\/api\/v1\/contracts\?/, (route) =>
+    route.continue({ url: route.request().url().replace('limit=1000', 'limit=1') }),
+  );
+  await page.reload();
+  await page.getByText('3 contracts in the library.').waitFor();
+  expect(await table.getByRole('row').count()).toBe(4);
   noFaults(seen);
   await seen.context.close();
 });
