@@ -3,6 +3,7 @@ import { contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { seesEnv } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { inSlices } from '../../shared/concurrency/in-slices.ts';
 import { createSharedReads } from '../../shared/concurrency/shared-reads.ts';
 import { groupBy } from '../../shared/group-by.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -28,17 +29,6 @@ const [maxRules, maxDocuments] = [10_000, 10_000];
 const [rulesAtOnce, documentsAtOnce] = [50, 10];
 const [maxTools, maxToolName] = [20, 255];
 const always = Number.POSITIVE_INFINITY;
-
-async function inSlices<T, R>(
-  items: readonly T[],
-  size: number,
-  read: (item: T) => Promise<R>,
-): Promise<readonly R[]> {
-  const results: R[] = [];
-  for (let from = 0; from < items.length; from += size)
-    results.push(...(await Promise.all(items.slice(from, from + size).map(read))));
-  return results;
-}
 
 export class ListedRules {
   readonly #store: AppPorts['store'];
