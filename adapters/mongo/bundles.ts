@@ -5,6 +5,7 @@ import { Binary, type Collection } from 'mongodb';
 import type { BundleStore, NewBundle } from '../../src/bundle/port.ts';
 import { type BundleSummary, type BundleVersion, bundleRecord } from '../../src/bundle/record.ts';
 import type { KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
+import { groupBy } from '../../src/shared/group-by.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import type { Page, PageRequest } from '../../src/shared/ports/page.ts';
 import { bundleField, currentOfTenant, type DeploymentCollections, overlay } from './deployments.ts';
@@ -273,15 +274,12 @@ async function everDeployed(
       { $group: { _id: { name: '$bundleName', version: '$version' } } },
     ])
     .toArray();
-  const versions = new Map<string, number[]>();
   const versionKeys = [
     ...pairs.map(({ _id }) => _id),
     ...current.map((d) => ({ name: d.bundleName, version: d.version })),
   ];
-  for (const { name, version } of versionKeys) {
-    const ofName = versions.get(name);
-    if (ofName) ofName.push(version);
-    else versions.set(name, [version]);
-  }
-  return [...versions].map(([name, of]) => ({ name, version: { $in: of } }));
+  return [...groupBy(versionKeys, ({ name }) => name)].map(([name, keys]) => ({
+    name,
+    version: { $in: keys.map(({ version }) => version) },
+  }));
 }

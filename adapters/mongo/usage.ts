@@ -112,6 +112,7 @@ async function toolsOf(
   tenantId: string,
   agentId: string,
   since: number,
+  until = Number.MAX_SAFE_INTEGER,
 ): Promise<readonly ToolUse[]> {
   const groups = await events
     .aggregate<{
@@ -120,7 +121,7 @@ async function toolsOf(
       readonly last: number;
     }>(
       [
-        { $match: eventQuery(tenantId, { env: null, agentId, since }) },
+        { $match: eventQuery(tenantId, { env: null, agentId, since, until }, true) },
         {
           $group: {
             _id: { e: '$env', t: '$toolName', v: '$verdict', m: '$mode' },
@@ -172,7 +173,7 @@ async function fleetUse(
 
 /** Which tools agents used. */
 const toolUse = (events: Collection<EventRow>): Pick<UsageStore, 'toolsOf' | 'fleet' | 'toolsOfAgents'> => ({
-  toolsOf: (tenantId, agentId, since) => toolsOf(events, tenantId, agentId, since),
+  toolsOf: (tenantId, agentId, since, until) => toolsOf(events, tenantId, agentId, since, until),
 
   fleet: (tenantId, env, since, countSince) => fleetUse(events, tenantId, env, since, countSince),
 

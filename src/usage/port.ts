@@ -86,8 +86,11 @@ export interface AgentSpan {
 
 /** @throws HubError search_timeout: the store ends what takes longer than `maxSearchMs` */
 export interface UsageStore {
-  /** Uses of tools in the agent's events not older than `since`, per environment and tool; no particular order. */
-  toolsOf(tenantId: string, agentId: string, since: number): Promise<readonly ToolUse[]>;
+  /**
+   * Uses of tools in the agent's events in [since, until), per environment and tool; no particular order.
+   * @param until default: no end
+   */
+  toolsOf(tenantId: string, agentId: string, since: number, until?: number): Promise<readonly ToolUse[]>;
   /**
    * The agents with events not older than `since`, with all tools of these.
    * @param env null: every environment

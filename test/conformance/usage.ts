@@ -54,10 +54,10 @@ const versionOf = ({ payload }: EventInput): string | null => {
 
 const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function toolsOf(list: readonly StoredEvent[], agentId: string, since: number): ToolUse[] {
+function toolsOf(list: readonly StoredEvent[], agentId: string, since: number, until = Infinity): ToolUse[] {
   const found = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
   for (const e of list) {
-    if (e.agentId !== agentId || e.timestamp < since) continue;
+    if (e.agentId !== agentId || e.timestamp < since || e.timestamp >= until) continue;
     const key = `${e.env} ${e.toolName}`;
     const fresh = { env: e.env as Env, tool: e.toolName, events: 0, allowed: 0, denied: 0, observed: 0 };
     const use = found.get(key) ?? { ...fresh, lastUsed: e.timestamp };
@@ -166,6 +166,8 @@ export function usageContract(name: string, open: Open): void {
                 for (const agentId of agentIds) {
                   const tools = await store.usage.toolsOf(tenantId, agentId, since);
                   expect([...tools].sort(byPlace)).toEqual(toolsOf(list, agentId, since));
+                  const within = await store.usage.toolsOf(tenantId, agentId, since, other);
+                  expect([...within].sort(byPlace)).toEqual(toolsOf(list, agentId, since, other));
                   const questions = versions.map((version) => ({ version, since }));
                   const answers = await store.usage.versionsAt(tenantId, agentId, 'production', questions);
                   for (const [i, answer] of answers.entries()) {

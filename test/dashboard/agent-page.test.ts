@@ -48,6 +48,19 @@ it('has streams, documents, calls and approvals on one axis, and every approval 
   const lane = await timeline.locator('.lane ol').last().boundingBox();
   expect(Math.abs((plot?.x ?? 0) - (lane?.x ?? 9))).toBeLessThan(2);
   expect(Math.abs((plot?.width ?? 0) - (lane?.width ?? 9))).toBeLessThan(2);
+  // One line marks the time at the pointer in all of them.
+  const line = timeline.locator('.lanes-line');
+  expect(await line.isVisible()).toBe(false);
+  const [middle, all] = [
+    (lane?.x ?? 0) + (lane?.width ?? 0) / 2,
+    await timeline.locator('.lanes').boundingBox(),
+  ];
+  await page.mouse.move(middle, (lane?.y ?? 0) + 2);
+  const mark = await line.boundingBox();
+  expect(Math.abs((mark?.x ?? 0) - middle)).toBeLessThan(2);
+  expect([mark?.y, mark?.height]).toEqual([all?.y, all?.height]);
+  await page.mouse.move(0, 0);
+  await expect.poll(() => line.isVisible()).toBe(false);
   await accessible(page);
   // A press on a group leads to its minutes.
   await timeline.getByRole('link', { name: /^\d+ approvals/ }).click();
@@ -72,20 +85,36 @@ it('follows the range of the address in each tab, and shows the values of a sess
   const region = (name: string) => page.getByRole('region', { name });
   // An address without a range has that of the page before.
   const [day, week] = ['from=now-24h', 'from=now-7d'];
+  const past = new URLSearchParams({ from: ago(96 * hourMs), to: ago(48 * hourMs) });
   await page.goto(`/dashboard/agents/busy-1/runs?${day}`);
-  await region('Runs').getByText('1 session in this range').waitFor();
+  await region('Runs').getByText('1 run', { exact: true }).waitFor();
   await region('Runs').getByRole('link', { name: 'new-run' }).waitFor();
   const heads = await region('Runs').getByRole('columnheader').allTextContents();
   expect(heads.filter((head) => /^Calls/.test(head))).toHaveLength(1);
   await page.goto(`/dashboard/agents/busy-1/runs?${week}`);
   await region('Runs').getByRole('link', { name: 'old-run' }).waitFor();
   await accessible(page);
+  // Newer runs come first: pages without one of the range are passed over.
+  await page.route(/\/v1\/runs\?/, (route) =>
+    route.continue({ url: route.request().url().replace('limit=100', 'limit=1') }),
+  );
+  await page.goto(`/dashboard/agents/busy-1/runs?${past}`);
+  await region('Runs').getByRole('link', { name: 'old-run' }).waitFor();
+  expect(await region('Runs').getByRole('link', { name: 'new-run' }).count()).toBe(0);
+  await page.goto(`/dashboard/agents/busy-1/values?${past}`);
+  await region('Session values').waitFor();
+  expect(await page.getByLabel('Session', { exact: true }).inputValue()).toBe('old-run');
+  await page.unroute(/\/v1\/runs\?/);
   await page.goto(`/dashboard/agents/busy-1/tools?${day}`);
   const tools = region('Coverage').getByRole('table');
   await tools.getByText('read_file').waitFor();
   expect(await tools.getByText('ship', { exact: true }).count()).toBe(0);
   await page.goto(`/dashboard/agents/busy-1/tools?${week}`);
   await tools.getByText('ship', { exact: true }).waitFor();
+  // A range in the past counts no later call.
+  await page.goto(`/dashboard/agents/busy-1/tools?${past}`);
+  await tools.getByText('ship', { exact: true }).waitFor();
+  expect(await tools.getByText('read_file').count()).toBe(0);
   await accessible(page);
   await page.goto('/dashboard/agents/busy-1/changes?from=2025-01-01T00:00:00Z&to=2025-01-02T00:00:00Z');
   await region('History').getByText('No deployments in this range.').waitFor();

@@ -1,4 +1,5 @@
-// Text typed into a document is not lost with its dialog; a saved text is not offered again.
+// Text typed into a document or a contract is not lost with its dialog; a saved text is not offered again.
+import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { starterRuleset } from '../../src/dashboard/pages/documents/starter.ts';
 import { itAtNight } from '../runs.ts';
@@ -54,6 +55,47 @@ describe('documents that are typed', () => {
     const plan = page.getByRole('region', { name: /^Change rails/ });
     await plan.getByText('No agent reported a call in this environment in the last 7 days.').waitFor();
     await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  });
+});
+
+describe('contracts that are typed', () => {
+  /** Types into the name of the open form, and reloads at once: the write that follows a pause has not run. */
+  const typeAndReload = async (page: Page, form: Locator, name: string): Promise<void> => {
+    await form.getByLabel('Name', { exact: true }).fill(name);
+    await page.reload();
+  };
+  const nameOf = (form: Locator) => form.getByLabel('Name', { exact: true });
+
+  it('stay over a reload, whether they are new, a copy or from an event, until they are discarded', async () => {
+    await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
+    const { key } = await hub.key(cookie);
+    const events = [{ call_id: 'one', tool_name: 'read_file', verdict: 'call_allowed' }];
+    const sent = await hub.call('POST', '/api/v1/events', { key, agent: 'reader', body: { events } });
+    expect(sent.status).toBe(200);
+    const stored = await hub.call('GET', '/api/v1/events', { cookie });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const inDialog = page.getByRole('dialog', { name: 'New contract' });
+    const onPage = page.getByRole('region', { name: 'Contract no-secrets' });
+    for (const [address, opens, form] of [
+      ['/dashboard/policies', 'New contract', inDialog],
+      [`/dashboard/events/${stored.body[0].id}`, 'Create contract from event', inDialog],
+      ['/dashboard/contracts/no-secrets', 'Duplicate', onPage],
+    ] as const) {
+      await page.goto(address);
+      await page.getByRole('button', { name: opens }).click();
+      await typeAndReload(page, form, `typed for ${opens}`);
+      // The page of a contract opens its form again.
+      if (form === inDialog) await page.getByRole('button', { name: opens }).click();
+      await expect.poll(() => nameOf(form).inputValue()).toBe(`typed for ${opens}`);
+      await form.getByRole('button', { name: 'Discard draft' }).click();
+      await page.getByRole('button', { name: opens }).click();
+      await nameOf(form).waitFor();
+      expect(await nameOf(form).inputValue()).not.toBe(`typed for ${opens}`);
+      await form.getByRole('button', { name: 'Cancel' }).click();
+    }
     noFaults(seen);
     await seen.context.close();
   });

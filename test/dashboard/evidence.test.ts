@@ -88,6 +88,7 @@ it('saves the bundle of one run, and the chain of a period that the offline chec
   await range.getByRole('button', { name: 'Stop' }).click();
   await expect.poll(() => range.getByText('Reading part').count()).toBe(0);
   await expect.poll(() => range.getByRole('button', { name: 'Download range' }).isEnabled()).toBe(true);
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Download range');
   expect(await range.getByRole('alert').count()).toBe(0);
   noFaults(seen);
   await seen.context.close();

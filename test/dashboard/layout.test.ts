@@ -79,6 +79,25 @@ itAtNight('moves the border of the inbox', async () => {
   await seen.context.close();
 });
 
+it('moves the border of the filters beside the calls', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/explore');
+  const filters = page.getByRole('complementary', { name: 'Filters' });
+  const border = page.getByRole('separator', { name: 'Width of the filters' });
+  await expect.poll(() => widthOf(filters)).toBe(220);
+  await border.press('ArrowRight');
+  await expect.poll(() => widthOf(filters)).toBe(236);
+  await border.press('Home');
+  await expect.poll(() => widthOf(filters)).toBe(160);
+  // Without room for both, the list keeps its column.
+  await page.setViewportSize({ width: 1_000, height: 900 });
+  await page.getByRole('region', { name: 'events' }).waitFor();
+  await accessible(page);
+  noFaults(seen);
+  await seen.context.close();
+});
+
 /** Pins a column, or unpins it. */
 async function pin(page: Page, table: string, column: string): Promise<void> {
   await page.getByRole('button', { name: `Columns for ${table}` }).click();

@@ -60,6 +60,13 @@ it('lists contracts with their rules in words, tools, calls of the range, and en
   // A deployment elsewhere shows at once.
   await must('POST', '/api/v1/compositions/shop/deploy', { env: 'development' });
   await row.getByText('development', { exact: true }).waitFor();
+  // The list goes on beyond its first page.
+  await page.route(/\/api\/v1\/contracts\?/, (route) =>
+    route.continue({ url: route.request().url().replace('limit=1000', 'limit=1') }),
+  );
+  await page.reload();
+  await page.getByText('3 contracts in the library.').waitFor();
+  expect(await table.getByRole('row').count()).toBe(4);
   noFaults(seen);
   await seen.context.close();
 });
@@ -212,8 +219,8 @@ it('keeps the text of a new version over a reload, and leads from the saved one 
   await page.reload();
   await editor.getByText('Dropped').waitFor();
   expect(await panel.getByLabel('Description').inputValue()).toBe('Typed before a reload');
-  // Cancelled, the draft is gone for good.
-  await panel.getByRole('button', { name: 'Cancel' }).click();
+  // Discarded, the draft is gone for good.
+  await panel.getByRole('button', { name: 'Discard draft' }).click();
   await expect.poll(stored).not.toContain('Typed before a reload');
   await page.reload();
   await panel.getByRole('button', { name: 'Edit contract' }).click();

@@ -100,6 +100,28 @@ it('tells which contract of the deployed bundle governs each tool that was used'
   expect(first).toMatchObject({ deny_count: 1, allow_count: 1, observe_count: 0 });
 });
 
+it('counts the calls of a past range alone, and refuses a range that ends before it begins', async () => {
+  await deploy('rules', contract('exact', 'tool: read_file'));
+  const start = t.clock.now() - 7_200_000;
+  const at = (ms: number) => new Date(start + ms).toISOString();
+  const ran = { payload: { duration_ms: 5, tool_success: true } };
+  await ingest([
+    event('read_file', { timestamp: at(0), ...ran }),
+    event('read_file', { timestamp: at(60_000), ...ran }),
+    event('write_file', { timestamp: at(60_000) }),
+  ]);
+  const past = { since: at(0), until: at(60_000), include_durations: 'true' };
+  const { tools, time_window } = await coverageOf('agent-1', past);
+  expect(tools).toMatchObject([{ tool_name: 'read_file', event_count: 1, durations: { runs: 1 } }]);
+  expect(time_window).toEqual({ since: at(0), until: at(60_000) });
+  expect(await coverageOf('agent-1', { since: at(0) })).toMatchObject({ summary: { total_tools: 2 } });
+  for (const until of [at(0), 'soon']) {
+    const params = { agent_id: 'agent-1' };
+    const refused = t.call('agentCoverage', { params, query: { since: at(0), until } }, user);
+    await expect(refused).rejects.toMatchObject({ code: 'validation_failed' });
+  }
+});
+
 it('says how long each tool ran in the newest calls, where that is asked for', async () => {
   await deploy('rules', contract('exact', 'tool: read_file'));
   const ran = (duration_ms: number) => ({ tool_success: true, duration_ms });

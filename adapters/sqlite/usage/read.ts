@@ -20,10 +20,16 @@ import { eachEvent } from './events.ts';
 import { fleet, toolsOfAgents } from './fleet.ts';
 import { entryOf, hourOf } from './rows.ts';
 
-function* toolsOf(db: Database, tenantId: string, agentId: string, since: number): Steps<readonly ToolUse[]> {
+function* toolsOf(
+  db: Database,
+  tenantId: string,
+  agentId: string,
+  since: number,
+  until = Number.MAX_SAFE_INTEGER,
+): Steps<readonly ToolUse[]> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return [];
-  const first = Math.ceil(since / segmentSpanMs);
+  const [first, end] = [Math.ceil(since / segmentSpanMs), Math.floor(until / segmentSpanMs)];
   const useByTool = new Map<string, { -readonly [K in keyof ToolUse]: ToolUse[K] }>();
   const entry = (env: Env, tool: string, lastUsed: number) =>
     entryOf(useByTool, `${env} ${tool}`, () => ({
@@ -37,8 +43,8 @@ function* toolsOf(db: Database, tenantId: string, agentId: string, since: number
     }));
   const rows = db.all(
     `SELECT env, tool, sum(events), sum(allowed), sum(denied), sum(observed), max(last_ts) FROM tool_hours
-       WHERE tenant = ? AND agent = ? AND hour >= ? GROUP BY env, tool`,
-    [tenant, agentId, first],
+       WHERE tenant = ? AND agent = ? AND hour >= ? AND hour < ? GROUP BY env, tool`,
+    [tenant, agentId, first, end],
   );
   for (const [env, tool, events, allowed, denied, observed, last] of rows) {
     const use = entry(env as Env, givenText(String(tool)), Number(last));
@@ -47,14 +53,19 @@ function* toolsOf(db: Database, tenantId: string, agentId: string, since: number
     use.denied = Number(denied);
     use.observed = Number(observed);
   }
-  const edge = { env: null, agentId, from: since, to: first * segmentSpanMs };
-  yield* eachEvent(db, tenantId, edge, ({ env, event }) => {
-    const use = entry(env, event.tool, event.ts);
-    const as = countedAs(event.verdict, event.mode);
-    use.events++;
-    if (as !== 'pending') use[as]++;
-    use.lastUsed = Math.max(use.lastUsed, event.ts);
-  });
+  const edges = [
+    { from: since, to: Math.min(first * segmentSpanMs, until) },
+    { from: Math.max(first, end) * segmentSpanMs, to: until },
+  ];
+  for (const edge of edges) {
+    yield* eachEvent(db, tenantId, { env: null, agentId, ...edge }, ({ env, event }) => {
+      const use = entry(env, event.tool, event.ts);
+      const as = countedAs(event.verdict, event.mode);
+      use.events++;
+      if (as !== 'pending') use[as]++;
+      use.lastUsed = Math.max(use.lastUsed, event.ts);
+    });
+  }
   return [...useByTool.values()];
 }
 
@@ -132,7 +143,7 @@ export function activeAgents(db: Database, tenant: number, env: EnvFilter, since
 }
 
 export const usageStore = (db: Database): Sync<UsageStore> => ({
-  toolsOf: (tenantId, agentId, since) => toolsOf(db, tenantId, agentId, since),
+  toolsOf: (tenantId, agentId, since, until) => toolsOf(db, tenantId, agentId, since, until),
   fleet: (tenantId, env, since, countSince) => fleet(db, tenantId, env, since, countSince),
   toolsOfAgents: (tenantId, env, since, agentIds) => toolsOfAgents(db, tenantId, env, since, agentIds),
   contracts: (tenantId, env, since, until, names) => contractUses(db, tenantId, env, since, until, names),

@@ -5,6 +5,7 @@ import { type AssembledContract, contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { CompiledRulings } from '../../shared/compiled-rulings.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { inSlices } from '../../shared/concurrency/in-slices.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -25,6 +26,8 @@ const maxDocuments = 500;
 const maxNames = 10_000;
 /** Deployments whose entries are known, beside the current ones. */
 const pastDeployments = 50;
+/** Documents of these that are read at once. */
+const versionsAtOnce = 8;
 /** Agents that an environment is asked about at once. */
 const atOnce = 500;
 
@@ -95,24 +98,24 @@ class EffectiveContracts implements Rulings {
   }
 
   async entries(tenantId: string): Promise<ContractNames['entries']> {
-    const all: [string, string][] = [];
-    for (const [key, deployment] of await this.#versions(tenantId))
-      all.push(...(await this.#entriesIn(key, deployment)));
-    return new Map(all);
+    const versions = [...(await this.#versions(tenantId))];
+    const all = await inSlices(versions, versionsAtOnce, ([key, one]) => this.#entriesIn(key, one));
+    return new Map(all.flatMap((entries) => [...entries]));
   }
 
   async entryNames(tenantId: string): Promise<ContractNames> {
-    const all: [string, string][] = [];
-    let overlap = false;
-    for (const [key, deployment] of await this.#versions(tenantId)) {
+    const versions = [...(await this.#versions(tenantId))];
+    const all = await inSlices(versions, versionsAtOnce, async ([key, deployment]) => {
       const entries = await this.#entriesIn(key, deployment);
-      if (entries.size === 0) continue;
-      all.push(...entries);
-      const own = this.#overlaps.get(key, 0) ?? (await this.#mayOverlapIn(deployment));
-      this.#overlaps.set(key, own, Number.POSITIVE_INFINITY);
-      overlap ||= own;
-    }
-    return { entries: new Map(all), mayOverlap: overlap };
+      if (entries.size === 0) return { entries, overlap: false };
+      const overlap = this.#overlaps.get(key, 0) ?? (await this.#mayOverlapIn(deployment));
+      this.#overlaps.set(key, overlap, Number.POSITIVE_INFINITY);
+      return { entries, overlap };
+    });
+    return {
+      entries: new Map(all.flatMap(({ entries }) => [...entries])),
+      mayOverlap: all.some(({ overlap }) => overlap),
+    };
   }
 
   async standings(

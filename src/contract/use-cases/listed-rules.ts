@@ -3,7 +3,9 @@ import { contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { seesEnv } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
+import { inSlices } from '../../shared/concurrency/in-slices.ts';
 import { createSharedReads } from '../../shared/concurrency/shared-reads.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ContractSummary } from '../port.ts';
@@ -28,17 +30,6 @@ const [rulesAtOnce, documentsAtOnce] = [50, 10];
 const [maxTools, maxToolName] = [20, 255];
 const always = Number.POSITIVE_INFINITY;
 
-async function inSlices<T, R>(
-  items: readonly T[],
-  size: number,
-  read: (item: T) => Promise<R>,
-): Promise<readonly R[]> {
-  const results: R[] = [];
-  for (let from = 0; from < items.length; from += size)
-    results.push(...(await Promise.all(items.slice(from, from + size).map(read))));
-  return results;
-}
-
 export class ListedRules {
   readonly #store: AppPorts['store'];
   readonly #rules = new BoundedMap<ContractRule>(maxRules);
@@ -57,19 +48,14 @@ export class ListedRules {
 
   /** In the order of the contracts. */
   async list(principal: Principal, contracts: readonly ContractSummary[]): Promise<readonly ListedRule[]> {
-    const deployedBy = new Map<string, Deployment[]>();
-    for (const { deployment, contractIds } of await this.#readDeployed(principal.tenantId)) {
-      if (!seesEnv(principal, deployment.env)) continue;
-      for (const id of contractIds) {
-        const deployments = deployedBy.get(id);
-        if (deployments) deployments.push(deployment);
-        else deployedBy.set(id, [deployment]);
-      }
-    }
+    const uses = (await this.#readDeployed(principal.tenantId)).flatMap(({ deployment, contractIds }) =>
+      seesEnv(principal, deployment.env) ? contractIds.map((id) => ({ id, deployment })) : [],
+    );
+    const deployedBy = groupBy(uses, ({ id }) => id);
     const rules = await inSlices(contracts, rulesAtOnce, (contract) => this.#ruleOf(contract));
     return rules.map((rule, i) => ({
       ...rule,
-      deployed: deployedBy.get(contracts[i]?.contractId ?? '') ?? [],
+      deployed: (deployedBy.get(contracts[i]?.contractId ?? '') ?? []).map(({ deployment }) => deployment),
     }));
   }
 

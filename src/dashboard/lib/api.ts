@@ -73,6 +73,8 @@ export interface Page<R> {
   readonly reply: R;
   /** Cursor of the next page; null on the last page. */
   readonly next: string | null;
+  /** Offset of the next page, of a list without a cursor. */
+  readonly nextOffset?: string | null;
   /** Of a search that its time limit ended: the time down to which the hub has searched. */
   readonly searchedTo?: string;
 }
@@ -151,8 +153,9 @@ export async function callPage<N extends Operation>(
   }
 }
 
-/** Start of an export's next part, from the answer's `Link` header; null after the last part. */
-const fromLink = (link: string | null): string | null => /[?&]from_seq=(\d+)/.exec(link ?? '')?.[1] ?? null;
+/** Start of the next part or page, from the answer's `Link` header; null after the last one. */
+const fromLink = (response: Response, field: 'from_seq' | 'offset'): string | null =>
+  new RegExp(`[?&]${field}=(\\d+)`).exec(response.headers.get('link') ?? '')?.[1] ?? null;
 
 /** Returns the hub's answer: JSON as a value, anything else as text. @throws ApiError */
 export async function answerOf<R>(
@@ -176,12 +179,12 @@ export async function answerOf<R>(
     const reply = text === '' ? null : json ? JSON.parse(text) : text;
     const next =
       response.headers.get('x-next-cursor') ??
-      fromLink(response.headers.get('link')) ??
+      fromLink(response, 'from_seq') ??
       (reply as { readonly next_cursor?: string | null } | null)?.next_cursor ??
       null;
     const searchedTo = response.headers.get('x-searched-to');
     const isCut = response.headers.get('x-search-complete') === 'false' && searchedTo !== null;
-    return { reply, next, ...(isCut ? { searchedTo } : {}) };
+    return { reply, next, nextOffset: fromLink(response, 'offset'), ...(isCut ? { searchedTo } : {}) };
   }
   throw errorOf(response, text);
 }

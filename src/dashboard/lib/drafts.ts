@@ -37,10 +37,14 @@ export function useDraft<T extends object>(name: string): readonly [T | null, (n
   // The latest value: a form that closes at once after a save does not render again.
   const latest = useRef(draft);
   useEffect(() => {
+    const writeLatest = (): void => write(key, latest.current);
     const timer = after(writeMs, () => write(key, draft));
+    // A reload does not run the clean-up below.
+    addEventListener('pagehide', writeLatest);
     return () => {
       timer.cancel();
-      write(key, latest.current);
+      removeEventListener('pagehide', writeLatest);
+      writeLatest();
     };
   }, [key, draft]);
   const set = useCallback((next: T | null): void => {
@@ -49,6 +53,8 @@ export function useDraft<T extends object>(name: string): readonly [T | null, (n
   }, []);
   return [draft, set];
 }
+
+export const hasDraft = (name: string): boolean => read(ownKey(`${prefix}${name}`)) !== null;
 
 /** Deletes all drafts at a logout. */
 export function forgetDrafts(): void {

@@ -108,6 +108,8 @@ interface PagesOptions {
   readonly moving?: Moving | null;
   /** Parameters of the later pages alone. */
   readonly laterQuery?: object;
+  /** The list has offsets in place of cursors. */
+  readonly byOffset?: boolean;
   /** Returns the pages of the previous input while another one loads. */
   readonly keep?: boolean;
   readonly refetchMs?: number;
@@ -116,7 +118,7 @@ interface PagesOptions {
 export const pagesKey = (operation: Operation, input: object, { own, moving }: PagesOptions = {}) =>
   [own ? `own ${operation}` : operation, 'pages', input, ...(moving ? [moving.name] : [])] as const;
 
-/** A list with cursors. */
+/** A list in pages. */
 export function usePages<N extends Operation>(
   operation: N,
   input: Input<N> & { readonly query?: object },
@@ -139,12 +141,14 @@ export function usePages<N extends Operation>(
           query: {
             ...input.query,
             ...options.moving?.query(),
-            ...(pageParam === null ? {} : { ...options.laterQuery, cursor: pageParam }),
+            ...(pageParam === null
+              ? {}
+              : { ...options.laterQuery, [options.byOffset ? 'offset' : 'cursor']: pageParam }),
           },
         } as Input<N>,
         signal,
       ),
-    getNextPageParam: (page) => page.next,
+    getNextPageParam: (page) => (options.byOffset ? page.nextOffset : page.next),
     enabled: options.enabled ?? true,
     ...(options.keep ? { placeholderData: (before) => before } : {}),
     ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),

@@ -1,6 +1,7 @@
 // Lanes over one axis of time. A lane shows periods and moments as bars, each with its words as the name.
 import { Link } from '@tanstack/react-router';
-import type { CSSProperties, JSX, ReactNode } from 'react';
+import { type CSSProperties, type JSX, type PointerEvent, type ReactNode, useRef } from 'react';
+import { groupBy } from '../../shared/group-by.ts';
 import { chartEnd, laneLabelWidth } from './chart.ts';
 import './lanes.css';
 
@@ -44,13 +45,7 @@ export function groupBars<T extends Period>(
   axis: Axis,
   barOf: (items: readonly [T, ...T[]], period: Period) => Bar,
 ): readonly Bar[] {
-  const groups = new Map<number, [T, ...T[]]>();
-  for (const item of items) {
-    const slot = Math.floor(shareOf(item.from, axis) * maxGroups);
-    const group = groups.get(slot);
-    if (group) group.push(item);
-    else groups.set(slot, [item]);
-  }
+  const groups = groupBy(items, ({ from }) => Math.floor(shareOf(from, axis) * maxGroups));
   return [...groups.values()].map((group) => {
     const ends = group.map(({ to }) => to);
     return barOf(group, {
@@ -62,15 +57,13 @@ export function groupBars<T extends Period>(
 
 /** `2 allowed, 1 denied`, by number. */
 export function countWords(words: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts]
-    .sort(([, a], [, b]) => b - a)
-    .map(([word, count]) => `${count} ${word}`)
+  return [...groupBy(words, (word) => word)]
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([word, { length }]) => `${length} ${word}`)
     .join(', ');
 }
 
-/** As wide as a chart of lanes, so that both have one axis. */
+/** As wide as a chart of lanes, so that both have one axis. A line through all lanes marks the time at the pointer. */
 export function Lanes({
   isWide = false,
   foot,
@@ -84,9 +77,26 @@ export function Lanes({
 }): JSX.Element {
   const label = isWide ? 'min(40%, 240px)' : `${laneLabelWidth}px`;
   const widths = { '--lane-label': label, '--lane-end': `${chartEnd}px` } as CSSProperties;
+  const line = useRef<HTMLSpanElement>(null);
+  /** The line follows the pointer without a render: lanes may have hundreds of bars. */
+  const follow = ({ clientX }: PointerEvent): void => {
+    const { current } = line;
+    const place = current?.parentElement?.getBoundingClientRect();
+    if (!current || !place) return;
+    current.hidden = clientX < place.left || clientX > place.right;
+    current.style.left = `${clientX - place.left}px`;
+  };
+  const leave = (): void => {
+    if (line.current) line.current.hidden = true;
+  };
   return (
     <div style={widths}>
-      <dl className="lanes">{children}</dl>
+      <div className="lanes-moment" onPointerMove={follow} onPointerLeave={leave}>
+        <dl className="lanes">{children}</dl>
+        <span className="lanes-axis" aria-hidden="true">
+          <span ref={line} className="lanes-line" hidden />
+        </span>
+      </div>
       {foot && (
         <p className="lane-ends muted">
           <span>{foot[0]}</span>

@@ -264,13 +264,17 @@ export const Notice = ({ tone, icon, role, label, acts, children }: NoticeProps)
   </div>
 );
 
+/** A text begins with a capital letter, whatever word its number is. */
+const sentence = (text: ReactNode): ReactNode =>
+  typeof text === 'string' ? text.charAt(0).toUpperCase() + text.slice(1) : text;
+
 /** The head of a tab: its state in a sentence, and its actions. */
 export const TabHead = ({
   summary,
   children,
 }: Readonly<{ summary?: ReactNode; children?: ReactNode }>): JSX.Element => (
   <div className="page-head">
-    {summary ? <p className="page-says">{summary}</p> : <span />}
+    {summary ? <p className="page-says">{sentence(summary)}</p> : <span />}
     {children && <div className="page-actions">{children}</div>}
   </div>
 );
@@ -287,7 +291,7 @@ export function PageHead({
     <header className="page-head">
       <div>
         <h1>{title}</h1>
-        {summary && <p className="page-says">{summary}</p>}
+        {summary && <p className="page-says">{sentence(summary)}</p>}
       </div>
       {children && <div className="page-actions">{children}</div>}
     </header>

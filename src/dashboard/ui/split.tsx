@@ -17,22 +17,28 @@ export interface SplitProps {
    * `after` the one that the border is in.
    */
   readonly side: 'before' | 'after';
-  /** Width of both sides, in pixels. */
-  readonly roomOf: (border: HTMLElement) => number;
+  /** Minimum width of that side, in pixels. Default: 320. */
+  readonly least?: number;
+  /** Width of both sides, in pixels. Default: that of the parent without the border. */
+  readonly roomOf?: (border: HTMLElement) => number;
 }
 
+const roomInParent = (border: HTMLElement): number =>
+  (border.parentElement?.clientWidth ?? 0) - border.clientWidth;
+
 /** The parent's variable `--split` contains the width of the side; without a stored width, it is absent. */
-export function Split({ name, label, side, roomOf }: SplitProps): JSX.Element {
+export function Split(props: SplitProps): JSX.Element {
+  const { name, label, side, least = leastWidth, roomOf = roomInParent } = props;
   const border = useRef<HTMLDivElement>(null);
   const { splits } = usePrefs();
   const [dragged, setDragged] = useState<number | null>(null);
   const [{ room, width }, setSizes] = useState({ room: 0, width: 0 });
   const panelOf = (element: Element) =>
     side === 'before' ? element.previousElementSibling : element.parentElement;
-  const max = Math.max(leastWidth, room - leastWidth);
-  const bounded = (pixels: number): number => Math.round(Math.min(max, Math.max(leastWidth, pixels)));
+  const max = Math.max(least, room - leastWidth);
+  const bounded = (pixels: number): number => Math.round(Math.min(max, Math.max(least, pixels)));
   const chosen = dragged ?? splits[name];
-  const applied = chosen === undefined || room < 2 * leastWidth ? null : bounded(chosen);
+  const applied = chosen === undefined || room < least + leastWidth ? null : bounded(chosen);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the element stays the same
   useEffect(() => {
     const element = border.current;
@@ -55,8 +61,8 @@ export function Split({ name, label, side, roomOf }: SplitProps): JSX.Element {
     const targets: { readonly [key: string]: number } = {
       ArrowRight: width + grow * stepWidth,
       ArrowLeft: width - grow * stepWidth,
-      Home: side === 'before' ? leastWidth : max,
-      End: side === 'before' ? max : leastWidth,
+      Home: side === 'before' ? least : max,
+      End: side === 'before' ? max : least,
     };
     const target = targets[event.key];
     if (target === undefined) return;
@@ -70,10 +76,10 @@ export function Split({ name, label, side, roomOf }: SplitProps): JSX.Element {
       role="separator"
       tabIndex={0}
       className="split"
-      hidden={room > 0 && room < 2 * leastWidth}
+      hidden={room > 0 && room < least + leastWidth}
       aria-orientation="vertical"
       aria-label={label}
-      aria-valuemin={leastWidth}
+      aria-valuemin={least}
       aria-valuemax={max}
       aria-valuenow={bounded(width)}
       onKeyDown={press}

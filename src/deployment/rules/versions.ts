@@ -1,5 +1,6 @@
 // Names for the hashes that agents report. Versions with the same document have the same hash, which gets the name of
 // its newest deployment.
+import { groupBy } from '../../shared/group-by.ts';
 import type { Deployment } from '../record.ts';
 
 /** Versions by revision hash. @param newestFirst deployments of one bundle in one environment */
@@ -23,13 +24,8 @@ export function rollbacksAmong(
   deployments: readonly (Place & Pick<Deployment, 'id'>)[],
   readPlaces: readonly Place[],
 ): ReadonlySet<string> {
-  const byPlace = new Map<string, Place[]>();
   const keyOf = ({ env, bundleName }: Place): string => JSON.stringify([env, bundleName]);
-  for (const one of readPlaces) {
-    const list = byPlace.get(keyOf(one));
-    if (list) list.push(one);
-    else byPlace.set(keyOf(one), [one]);
-  }
+  const byPlace = groupBy(readPlaces, keyOf);
   const isRollback = (deployment: Place): boolean => {
     const earlier = (byPlace.get(keyOf(deployment)) ?? []).filter(
       (one) => one.sequence < deployment.sequence,

@@ -37,7 +37,7 @@ export const coverage: Handlers<typeof coverageRoutes> = {
     const since = beginOf(query.since, clock.now());
     const withVerdicts = query.include_verdicts === 'true' || query.include_verdicts === '1';
     const withDurations = query.include_durations === 'true';
-    const range = { since, withDurations };
+    const range = { since, until: query.until, withDurations };
     const coverage = await app.coverage.getAgentCoverage(principalOf(caller), params.agent_id, range);
     const { deployed } = coverage;
     return {

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { driftStatus } from '../../agent/record.ts';
 import { coverageCounts } from '../../agent/wire/schemas.ts';
-import { env, instant, intQuery, line, mode, text } from '../../http/contract/fields.ts';
+import { env, instant, instantInput, intQuery, line, mode, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 
 const count = z.number().int();
@@ -20,11 +20,13 @@ export const coverageRoutes = routes({
     envs: 'record',
     tag: 'agents',
     summary:
-      'Tools that the agent used since then, and the contract that governs each: from the bundle that it follows as ' +
+      'Tools that the agent used in the range, and the contract that governs each: from the bundle that it follows as ' +
       'deployed now, else from the document that it reported',
     params: z.object({ agent_id: line(255) }),
     query: z.object({
       since: window,
+      /** Exclusive. Default: up to now. */
+      until: instantInput.optional(),
       include_verdicts: z.enum(['true', 'false', '1', '0']).default('false'),
       include_durations: z.enum(['true', 'false']).default('false'),
     }),

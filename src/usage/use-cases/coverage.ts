@@ -13,6 +13,7 @@ import { dayMs } from '../../shared/duration.ts';
 import { notFound } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
+import { checkRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AgentTools, ToolUse } from '../port.ts';
 import {
@@ -56,6 +57,13 @@ export interface AgentCoverage {
   readonly counts: CoverageCounts;
 }
 
+export interface AgentCoverageQuery {
+  readonly since: number;
+  /** Exclusive; undefined: up to now. */
+  readonly until: number | undefined;
+  readonly withDurations: boolean;
+}
+
 export interface FleetCoverageQuery {
   readonly env: Env | null;
   readonly since: number;
@@ -75,12 +83,8 @@ export interface Coverage {
     query: { readonly env: Env | null; readonly since: number },
     registrations: readonly RegistrationSummary[],
   ): Promise<ReadonlyMap<string, CoverageCounts>>;
-  /** @throws HubError not_found when the agent has no event since then */
-  getAgentCoverage(
-    principal: Principal,
-    agentId: string,
-    query: { readonly since: number; readonly withDurations: boolean },
-  ): Promise<AgentCoverage>;
+  /** @throws HubError not_found when the agent has no event in the range, validation_failed for a reversed range */
+  getAgentCoverage(principal: Principal, agentId: string, query: AgentCoverageQuery): Promise<AgentCoverage>;
   /** @param env null: every environment. @throws HubError search_timeout */
   getFleetCoverage(principal: Principal, query: FleetCoverageQuery): Promise<FleetCoverage>;
 }
@@ -98,12 +102,13 @@ class ContractCoverage implements Coverage {
   async getAgentCoverage(
     principal: Principal,
     agentId: string,
-    { since, withDurations }: { readonly since: number; readonly withDurations: boolean },
+    { since, until, withDurations }: AgentCoverageQuery,
   ): Promise<AgentCoverage> {
     const { store, rulings, clock } = this.#ports;
     requireRole(principal, 'viewer');
+    if (until !== undefined) checkRange({ since, until });
     const { tenantId } = principal;
-    const all = await store.usage.toolsOf(tenantId, agentId, since);
+    const all = await store.usage.toolsOf(tenantId, agentId, since, until);
     const uses = all.filter((use) => seesEnv(principal, use.env));
     const [first] = uses;
     if (!first) throw notFound('The agent has no events in this time range.');
@@ -130,10 +135,10 @@ class ContractCoverage implements Coverage {
       bundleName === null ? newestOf([...inEnv.deployed.values()]) : inEnv.deployed.get(bundleName);
     return {
       env,
-      until: clock.now(),
+      until: until ?? clock.now(),
       deployed: deployed ?? null,
       tools,
-      durations: withDurations ? await this.#durationsOf(principal, agentId, since) : new Map(),
+      durations: withDurations ? await this.#durationsOf(principal, agentId, since, until) : new Map(),
       counts: countsOf(tools.map(({ status }) => status)),
     };
   }
@@ -210,8 +215,10 @@ class ContractCoverage implements Coverage {
     return agentIds.map((agentId) => byId.get(agentId) ?? { agentId, bundleName: null, tags: {} });
   }
 
-  async #durationsOf(principal: Principal, agentId: string, since: number) {
-    const filter = { env: listedEnvs(principal, null), agentId, since };
+  async #durationsOf(principal: Principal, agentId: string, since: number, until: number | undefined) {
+    const env = listedEnvs(principal, null);
+    // In a search, the end of a range belongs to it.
+    const filter = { env, agentId, since, ...(until === undefined ? {} : { until: until - 1 }) };
     const page = await this.#ports.store.events.search(principal.tenantId, filter, measuredCalls, null);
     return durationsByTool(page.events);
   }

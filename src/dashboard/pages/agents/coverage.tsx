@@ -57,20 +57,17 @@ function Durations({
 
 export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
   const [search] = useFilters();
-  const range = rangeOf(search);
   const input = { params: { agent_id: id }, query: { include_verdicts: 'true', include_durations: 'true' } };
-  // The hub counts up to now.
-  const since = { name: range.name, query: () => ({ since: range.query().since }) };
-  const agentCoverageQuery = useCall('agentCoverage', input as Input<'agentCoverage'>, { moving: since });
+  const agentCoverageQuery = useCall('agentCoverage', input as Input<'agentCoverage'>, {
+    moving: rangeOf(search),
+  });
   return (
     <QuerySection
       title="Tool coverage"
       label="Coverage"
       query={agentCoverageQuery}
       rows={3}
-      none={({ tools }) =>
-        tools.length === 0 && 'No tool calls since the start of this range. Choose a longer one.'
-      }
+      none={({ tools }) => tools.length === 0 && 'No tool calls in this range. Choose a longer one.'}
     >
       {({ tools, summary, deployed_bundle: bundle, time_window: period }) => (
         <>
@@ -83,6 +80,11 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
                 </>
               )}
               calls since <Time at={period.since} />
+              {search.to && (
+                <>
+                  , before <Time at={period.until} />
+                </>
+              )}
             </span>
           </p>
           <Table<Tool>

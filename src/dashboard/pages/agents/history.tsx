@@ -1,14 +1,12 @@
 // The history of one agent in the range: deployments, periods out of date, and its runs with their status.
-import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { minuteMs } from '../../../shared/duration.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
-import { useHosted } from '../../lib/hosted-query.ts';
-import { useCall } from '../../lib/query.ts';
+import { readOn, useCall, useFirstRow } from '../../lib/query.ts';
 import { spanOf } from '../../lib/range.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { count, counted, duration } from '../../lib/text.ts';
+import { counted, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import {
   envColumn,
@@ -19,10 +17,12 @@ import {
   wordColumn,
 } from '../../ui/columns.tsx';
 import { NameLink } from '../../ui/names.tsx';
+import { Skeleton } from '../../ui/parts.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { standingColumns } from '../runs/columns.tsx';
-import { isInRange, type Run } from '../runs/run.ts';
+import { useRunsInRange } from '../runs/in-range.tsx';
+import type { Run } from '../runs/run.ts';
 
 const words = {
   deployment: 'Deployed',
@@ -91,20 +91,18 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
-/** Runs in a request; the list of all runs has the others. */
-const maxRuns = 200;
-
 const useScope = () => {
   const [search] = useFilters();
   return { span: spanOf(search, useNow(minuteMs)), env: useEnv() };
 };
 
-/** The newest runs of an agent that were active in the range. */
+/** The runs of an agent that were active in the range. The first one loads by itself, however old it is. */
 export function useAgentRuns(id: string) {
-  const { span, env } = useScope();
-  const runsQuery = useHosted('hostedListRuns', { query: { agent_id: id, limit: maxRuns } });
-  const runs = (runsQuery.data?.runs ?? []).filter((run) => isInRange(run, span, env));
-  return { runsQuery, runs };
+  const runs = useRunsInRange({ agent_id: id }, useEnv());
+  useFirstRow(runs.query, runs.rows.length > 0);
+  const none =
+    runs.rows.length === 0 && (runs.query.hasNextPage ? <Skeleton rows={2} /> : (runs.cutOff ?? noRuns));
+  return { ...runs, none };
 }
 
 const runColumns: readonly Column<Run>[] = [
@@ -116,48 +114,21 @@ const runColumns: readonly Column<Run>[] = [
   timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.3),
 ];
 
-export const isCutOff = (total: number): boolean => total > maxRuns;
-
-/** The number of sessions in the range, and a link to all runs where there are more than the newest ones. */
-export const RunsInRange = ({
-  id,
-  inRange,
-  total,
-}: Readonly<{ id: string; inRange: number; total: number }>): JSX.Element => (
-  <span className="muted">
-    {counted(inRange, 'session')} in this range
-    {isCutOff(total) && (
-      <>
-        {' '}
-        of the newest {count(maxRuns)}.{' '}
-        <Link to="/runs" search={{ agent_id: id } as never}>
-          Search all {count(total)} runs
-        </Link>
-      </>
-    )}
-  </span>
-);
-
-export const noRuns = 'No sessions in this range. Calls with a session ID appear here.';
+const noRuns = 'No sessions in this range. Calls with a session ID appear here.';
 
 export function AgentRuns({ id }: { readonly id: string }): JSX.Element {
-  const { runsQuery, runs } = useAgentRuns(id);
+  const { query, rows, bar, none } = useAgentRuns(id);
   return (
-    <QuerySection
-      title="Sessions and runs"
-      label="Runs"
-      query={runsQuery}
-      rows={2}
-      none={({ total }) => runs.length === 0 && !isCutOff(total) && noRuns}
-    >
-      {({ total }) => (
+    <QuerySection title="Sessions and runs" label="Runs" query={query} rows={2} none={() => none}>
+      {() => (
         <Table
           name="sessions of an agent"
           sortAs="sessions_sort"
-          rows={runs}
+          rows={rows}
           columns={runColumns}
           keyOf={(run) => run.session_id}
-          bar={<RunsInRange id={id} inRange={runs.length} total={total} />}
+          onEnd={() => readOn(query)}
+          bar={bar}
         />
       )}
     </QuerySection>

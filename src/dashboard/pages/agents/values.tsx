@@ -1,10 +1,12 @@
 // The values that the sessions of one agent keep in the hub, one session at a time.
 import { type JSX, useRef, useState } from 'react';
+import { readOn } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { Choice } from '../../ui/choice.tsx';
+import { Button } from '../../ui/parts.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { SessionValues } from '../runs/values.tsx';
-import { isCutOff, noRuns, RunsInRange, useAgentRuns } from './history.tsx';
+import { useAgentRuns } from './history.tsx';
 
 export function AgentValues({ id }: { readonly id: string }): JSX.Element {
   const [{ from, to }] = useFilters();
@@ -13,31 +15,27 @@ export function AgentValues({ id }: { readonly id: string }): JSX.Element {
 }
 
 function ValuesInRange({ id }: { readonly id: string }): JSX.Element {
-  const { runsQuery, runs } = useAgentRuns(id);
+  const { query, rows, none } = useAgentRuns(id);
   const [choice, setChoice] = useState<string | null>(null);
-  const sessions = runs.map(({ session_id: session }) => session);
+  const sessions = rows.map(({ session_id: session }) => session);
   // The session stays when the list moves on.
   const first = useRef<string | null>(null);
   first.current ??= sessions[0] ?? null;
   const session = choice ?? first.current;
   const options = session === null || sessions.includes(session) ? sessions : [session, ...sessions];
   return (
-    <QuerySection
-      title="Values"
-      query={runsQuery}
-      rows={2}
-      none={({ total }) => session === null && !isCutOff(total) && noRuns}
-    >
-      {({ total }) =>
-        session === null ? (
-          <RunsInRange id={id} inRange={0} total={total} />
-        ) : (
-          <>
-            <Choice label="Session" value={session} options={options} onValue={setChoice} />
-            <SessionValues key={session} agent={id} session={session} />
-          </>
-        )
-      }
+    <QuerySection title="Values" query={query} rows={2} none={() => session === null && none}>
+      {() => (
+        <>
+          <Choice label="Session" value={session ?? ''} options={options} onValue={setChoice} />
+          {query.hasNextPage && (
+            <Button onClick={() => readOn(query)} busy={query.isFetchingNextPage}>
+              Load earlier sessions
+            </Button>
+          )}
+          {session !== null && <SessionValues key={session} agent={id} session={session} />}
+        </>
+      )}
     </QuerySection>
   );
 }

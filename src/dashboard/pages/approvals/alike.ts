@@ -1,6 +1,7 @@
 // Groups calls that a person can approve together, with their differences and sums.
 import { currencyOf, moneyValue, placedAmountOf } from '../../../approval/rules/amounts.ts';
 import { type AmountSum, amountSums, differingPaths } from '../../../approval/rules/groups.ts';
+import { groupBy } from '../../../shared/group-by.ts';
 import { moneyOf } from '../../lib/call-values.ts';
 import type { Approval } from './model.ts';
 
@@ -32,18 +33,13 @@ export interface HubGroup {
 
 /** Groups calls by tool, contract and environment, in the order of each group's first call. */
 export function groupAlike(calls: readonly Approval[]): readonly AlikeCalls[] {
-  const groups = new Map<string, Approval[]>();
-  for (const call of calls) {
-    const key = JSON.stringify([call.tool_name, contractsOf(call), call.env]);
-    const group = groups.get(key);
-    if (group) group.push(call);
-    else groups.set(key, [call]);
-  }
-  return [...groups.values()].flatMap((group) => {
-    const [first] = group;
-    if (!first) return [];
-    return [{ tool: first.tool_name, contracts: contractsOf(first), env: first.env, calls: group }];
-  });
+  const groups = groupBy(calls, (call) => JSON.stringify([call.tool_name, contractsOf(call), call.env]));
+  return [...groups.values()].map((group) => ({
+    tool: group[0].tool_name,
+    contracts: contractsOf(group[0]),
+    env: group[0].env,
+    calls: group,
+  }));
 }
 
 /** Arguments with the same value in all calls, and the different ones by call. */

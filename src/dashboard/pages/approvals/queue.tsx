@@ -48,9 +48,6 @@ export interface QueueProps {
   readonly onEnd: () => void;
 }
 
-/** Width of the list and the card. */
-const roomOf = (border: HTMLElement): number => (border.parentElement?.clientWidth ?? 0) - border.clientWidth;
-
 /** True for a moment after a new card replaced the decided one. */
 function useArrival() {
   const [isArriving, setArriving] = useState(false);
@@ -270,7 +267,7 @@ export function Queue(props: QueueProps): JSX.Element {
           />
           {!narrow && (
             <>
-              <Split name="inbox" label="Width of the list" side="before" roomOf={roomOf} />
+              <Split name="inbox" label="Width of the list" side="before" />
               <div className="queue-detail">{detail}</div>
             </>
           )}

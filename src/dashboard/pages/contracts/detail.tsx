@@ -2,11 +2,11 @@
 // cases, uses, versions and deletion.
 
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useCallback, useEffect, useState } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import { sentenceOf } from '../../../contract/rules.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
-import { useDraft } from '../../lib/drafts.ts';
+import { hasDraft } from '../../lib/drafts.ts';
 import { definitionText } from '../../lib/engine.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
@@ -14,7 +14,7 @@ import { ActButton } from '../../ui/act-button.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { say } from '../../ui/messages.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
-import { Button, Data, Time } from '../../ui/parts.tsx';
+import { Data, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { RemovalDialog } from '../../ui/resource.tsx';
 import { QuerySection } from '../../ui/section.tsx';
@@ -22,17 +22,20 @@ import { thingPage } from '../../ui/thing-page.tsx';
 import { Caught } from './caught.tsx';
 import { DecidedCalls } from './decided-calls.tsx';
 import { DraftChanges } from './draft-changes.tsx';
-import { ContractForm, type FormContract, type FormTexts } from './form.tsx';
+import { ContractForm } from './form.tsx';
 import { OwnCases } from './own-cases.tsx';
 import { Versions } from './versions.tsx';
 
 type Mode = 'read' | 'edit' | 'copy' | 'delete';
 
-interface ContractDraft {
-  readonly texts: FormTexts;
-  /** The version that the changes are based on. */
-  readonly base: number;
-}
+const draftName = {
+  edit: (id: string) => `contract ${id}`,
+  copy: (id: string) => `contract copy ${id}`,
+};
+
+/** The form with unsaved texts from an earlier visit. */
+const unfinishedMode = (id: string): Mode =>
+  hasDraft(draftName.edit(id)) ? 'edit' : hasDraft(draftName.copy(id)) ? 'copy' : 'read';
 
 /** A contract by its id. The page of an entry's id, which events and approvals link to, moves to its contract's. */
 function useContract(id: string) {
@@ -62,8 +65,7 @@ export function ContractDetail({
 }): JSX.Element {
   const contractQuery = useContract(id);
   const navigate = useNavigate();
-  const [draft, setDraft] = useDraft<ContractDraft>(`contract ${id}`);
-  const [mode, setMode] = useState<Mode>(draft !== null && !isPeek ? 'edit' : 'read');
+  const [mode, setMode] = useState<Mode>(() => (isPeek ? 'read' : unfinishedMode(id)));
   /** An older definition as the form's initial text. */
   const [again, setAgain] = useState<object | null>(null);
   /** The version that this visit saved. */
@@ -71,17 +73,15 @@ export function ContractDetail({
   const read = (): void => {
     setMode('read');
     setAgain(null);
-    setDraft(null);
   };
   return (
     <QueryResult query={contractQuery} rows={8}>
       {(contract) =>
         mode === 'edit' || mode === 'copy' ? (
-          <Edit
+          <ContractForm
             contract={again === null ? contract : { ...contract, definition: again }}
             copy={mode === 'copy'}
-            draft={draft}
-            onDraft={setDraft}
+            draftName={draftName[mode](id)}
             onClose={read}
             onDone={(savedId, version) => {
               say(mode === 'copy' ? `${savedId} added.` : `New version of ${savedId} saved.`, 'allow');
@@ -130,43 +130,6 @@ export function ContractDetail({
         )
       }
     </QueryResult>
-  );
-}
-
-/** The form of a new version or a copy. Only the texts of a new version survive a reload. */
-function Edit({
-  contract,
-  copy,
-  draft,
-  onDraft,
-  onClose,
-  onDone,
-}: Readonly<{
-  contract: FormContract & { readonly version: number };
-  copy: boolean;
-  draft: ContractDraft | null;
-  onDraft: (draft: ContractDraft) => void;
-  onClose: () => void;
-  onDone: (savedId: string, version: number) => void;
-}>): JSX.Element {
-  const [base] = useState(draft?.base ?? contract.version);
-  const keep = useCallback((texts: FormTexts): void => onDraft({ texts, base }), [onDraft, base]);
-  return (
-    <>
-      {!copy && base !== contract.version && (
-        <p className="notice notice-ask" role="status">
-          Another user saved a newer version. Your draft is unchanged. Compare both before you save.
-        </p>
-      )}
-      <ContractForm
-        contract={contract}
-        copy={copy}
-        unsaved={draft?.texts}
-        {...(copy ? {} : { onTexts: keep })}
-        onDone={onDone}
-      />
-      <Button onClick={onClose}>Cancel</Button>
-    </>
   );
 }
 

@@ -1,6 +1,7 @@
 // The form of a new or existing contract: its definition as YAML, with the hub's checks while a person types.
 import { type JSX, useEffect, useMemo, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
+import { useDraft } from '../../lib/drafts.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
 import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -22,34 +23,42 @@ export interface FormContract {
 
 export interface ContractFormProps {
   /** Undefined for a new contract. */
-  readonly contract?: FormContract;
+  readonly contract?: FormContract & { readonly version: number };
   /** Initial content of a new contract. */
   readonly draft?: FormContract;
   /** The contract to copy into a new one. */
   readonly copy?: boolean;
   /** The environment of the draft's call. The form replays its calls at once. */
   readonly seenIn?: string;
-  /** Unsaved texts of an earlier visit, in place of the contract's. */
-  readonly unsaved?: FormTexts | undefined;
-  readonly onTexts?: (texts: FormTexts) => void;
+  /** Unsaved texts survive a reload under this name. */
+  readonly draftName: string;
+  readonly onClose: () => void;
   /** @param version the saved version */
   readonly onDone: (id: string, version: number) => void;
+}
+
+interface ContractDraft {
+  readonly texts: FormTexts;
+  /** The version that the changes are based on. */
+  readonly base?: number | undefined;
 }
 
 const first = starters[0];
 
 export function ContractForm(props: ContractFormProps): JSX.Element {
-  const { contract, draft, copy, seenIn, unsaved, onTexts, onDone } = props;
+  const { contract, draft, copy, seenIn, draftName, onClose, onDone } = props;
   const isNew = contract === undefined || copy === true;
   const tools = useSeenTools();
   const words = useOwnWords();
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
-  const [form, bind, setForm] = useFields(() => unsaved ?? textsOf(contract ?? draft, copy === true));
+  const [kept, keep] = useDraft<ContractDraft>(draftName);
+  const [base] = useState(kept ? kept.base : contract?.version);
+  const [form, bind, setForm] = useFields(() => kept?.texts ?? textsOf(contract ?? draft, copy === true));
   const [initial] = useState(form);
   useEffect(() => {
-    if (form !== initial) onTexts?.(form);
-  }, [form, initial, onTexts]);
+    if (form !== initial) keep({ texts: form, base });
+  }, [form, initial, base, keep]);
   const problems = useMemo(
     () => problemsOfContract(form.id, form.type, form.text, words),
     [form.id, form.type, form.text, words],
@@ -64,7 +73,10 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
       tags: tagsOf(form.tags),
       definition,
     };
-    const success = ({ version }: { readonly version: number }): void => onDone(form.id, version);
+    const success = ({ version }: { readonly version: number }): void => {
+      keep(null);
+      onDone(form.id, version);
+    };
     if (isNew)
       create.mutate(
         { body: { contract_id: form.id, type: form.type, ...shared } } as Input<'createContract'>,
@@ -79,8 +91,25 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
       by={isNew ? create : update}
       act={isNew ? 'Add contract' : 'Save as new version'}
       isOff={broken}
-      buttons={broken && <span className="field-error">Fix the problems before you save.</span>}
+      buttons={
+        <>
+          {broken && <span className="field-error">Fix the problems before you save.</span>}
+          <Button
+            onClick={() => {
+              keep(null);
+              onClose();
+            }}
+          >
+            {kept ? 'Discard draft' : 'Cancel'}
+          </Button>
+        </>
+      }
     >
+      {!isNew && base !== contract.version && (
+        <p className="notice notice-ask" role="status">
+          Another user saved a newer version. Your draft is unchanged. Compare both before you save.
+        </p>
+      )}
       {!contract && !draft && (
         <Starters onStart={({ type, text }) => setForm((before) => ({ ...before, type, text }))} />
       )}
@@ -130,7 +159,7 @@ const textsOf = (begun: FormContract | undefined, isCopy: boolean) => ({
   text: begun ? definitionText(begun.definition) : (first?.text ?? ''),
 });
 
-export type FormTexts = ReturnType<typeof textsOf>;
+type FormTexts = ReturnType<typeof textsOf>;
 
 const tagsOf = (text: string): readonly string[] =>
   text

@@ -5,9 +5,9 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
-import { useCall, useIsOld } from '../../lib/query.ts';
+import { useIsOld, usePageRows, usePages } from '../../lib/query.ts';
 import { envs, useFilters } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, loadedText } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { callsColumn } from '../../ui/calls-cell.tsx';
 import {
@@ -30,8 +30,7 @@ import { Import } from './import.tsx';
 
 type Row = Reply<'listContracts'>[number];
 
-/** Maximum of displayed contracts. The page displays when it is reached. */
-const max = 1000;
+const pageSize = 1000;
 
 export const contractTypes = ['pre', 'post', 'session', 'sandbox'] as const;
 const tagsOf = ({ tags }: Row): readonly string[] => (Array.isArray(tags) ? tags : []);
@@ -59,21 +58,22 @@ export function Contracts(): JSX.Element {
   const why = useRefusal('createContract');
   useCommand('newContract', () => setOpen('new'), { why });
   useCommand('importContracts', () => setOpen('import'), { why });
-  const contractsQuery = useCall(
+  const contractsQuery = usePages(
     'listContracts',
     {
       query: {
-        limit: max,
+        limit: pageSize,
         include_rules: 'true',
         ...(search ? { search } : {}),
         ...(type ? { type } : {}),
         ...(tag ? { tag } : {}),
       },
     },
-    { keep: true },
+    { keep: true, byOffset: true },
   );
+  const rows = usePageRows(contractsQuery, ({ reply }) => reply);
   const isOld = useIsOld(contractsQuery, `${search} ${type} ${tag}`);
-  const tags = [...new Set((contractsQuery.data ?? []).flatMap(tagsOf))].sort();
+  const tags = [...new Set(rows.flatMap(tagsOf))].sort();
   const narrowed = search !== '' || type !== '' || tag !== '';
   return (
     <>
@@ -81,7 +81,7 @@ export function Contracts(): JSX.Element {
         summary={
           contractsQuery.data &&
           !isOld &&
-          `${contractsQuery.data.length === max ? `${count(max)}+ contracts` : counted(contractsQuery.data.length, 'contract')} ${narrowed ? 'found' : 'in the library'}.`
+          `${contractsQuery.hasNextPage ? `${count(rows.length)}+ contracts` : counted(rows.length, 'contract')} ${narrowed ? 'found' : 'in the library'}.`
         }
       >
         <ActButton operation="createContract" icon="upload" onClick={() => setOpen('import')}>
@@ -113,7 +113,8 @@ export function Contracts(): JSX.Element {
         isOld={isOld}
         name="contracts"
         row="contract"
-        rows={contractsQuery.data ?? []}
+        rows={rows}
+        bar={loadedText(rows.length, 'contract', contractsQuery.hasNextPage)}
         columns={columns}
         keyOf={(row) => row.contract_id}
         empty={
@@ -132,6 +133,8 @@ export function Contracts(): JSX.Element {
       />
       <Dialog title="New contract" shape="wide" open={open === 'new'} onClose={() => setOpen(null)}>
         <ContractForm
+          draftName="contract new"
+          onClose={() => setOpen(null)}
           onDone={(contractId) => {
             setOpen(null);
             void navigate({ ...linkTo.contract(contractId) });

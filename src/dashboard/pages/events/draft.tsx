@@ -44,7 +44,18 @@ function draftOf({ tool_name: tool, payload }: Reply<'getEvent'>): FormContract 
 
 export default function DraftForm({
   event,
-  onDone,
-}: Readonly<{ event: Reply<'getEvent'>; onDone: (id: string) => void }>): JSX.Element {
-  return <ContractForm draft={draftOf(event)} seenIn={event.env} onDone={onDone} />;
+  ...acts
+}: Readonly<{
+  event: Reply<'getEvent'>;
+  onClose: () => void;
+  onDone: (id: string) => void;
+}>): JSX.Element {
+  return (
+    <ContractForm
+      draft={draftOf(event)}
+      draftName={`contract from ${event.id}`}
+      seenIn={event.env}
+      {...acts}
+    />
+  );
 }

@@ -22,6 +22,7 @@ export function MakeContract({ event }: { readonly event: Reply<'getEvent'> }): 
           {open && (
             <DraftForm
               event={event}
+              onClose={() => setOpen(false)}
               onDone={(id) => {
                 say(`${id} added. To send it to agents, add it to a composition.`, 'allow');
                 void navigate({ ...linkTo.contract(id) });

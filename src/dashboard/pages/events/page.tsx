@@ -23,6 +23,7 @@ import { NoMatch } from '../../ui/no-match.tsx';
 import { Button, PageHead, PreciseTime, TabHead } from '../../ui/parts.tsx';
 import { Peek } from '../../ui/peek.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { Split } from '../../ui/split.tsx';
 import { Table } from '../../ui/table.tsx';
 import { columns, type EventRow } from './columns.tsx';
 import { EventDetail } from './detail.tsx';
@@ -130,6 +131,7 @@ function Searched(): JSX.Element {
           isSample={list.isSample}
           isMore={list.eventsQuery.hasNextPage}
         />
+        <Split name="facets" label="Width of the filters" side="before" least={160} />
         {group ? (
           <Grouped
             key={group}

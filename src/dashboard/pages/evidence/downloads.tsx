@@ -1,5 +1,5 @@
 // Evidence as files for others: the decision bundle of one run, and the links of the audit chain in a period.
-import { type JSX, useEffect, useRef, useState } from 'react';
+import { type JSX, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { ApiError } from '../../lib/api.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { usePrefs } from '../../lib/prefs.ts';
@@ -30,6 +30,24 @@ export function RunDownload(): JSX.Element {
       <Field label="Agent" maxLength={255} {...bind('agent', 'agent_id')} />
       <Field label="Session" maxLength={255} {...bind('session', 'session_id')} />
     </Form>
+  );
+}
+
+/** The button that ends a request. When it goes, its focus moves to the form's own button. */
+function Stop({ onStop }: { readonly onStop: () => void }): JSX.Element {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    const { current } = button;
+    const submit = current?.form?.querySelector<HTMLElement>('[type=submit]');
+    return () => {
+      // Only after this change of the page, the form's button can have the focus.
+      if (document.activeElement === current) queueMicrotask(() => submit?.focus());
+    };
+  }, []);
+  return (
+    <Button ref={button} onClick={onStop}>
+      Stop
+    </Button>
   );
 }
 
@@ -74,7 +92,7 @@ export function AuditDownload(): JSX.Element {
       onSubmit={() => void save()}
       buttons={
         <>
-          {part !== null && <Button onClick={() => stop.current?.abort()}>Stop</Button>}
+          {part !== null && <Stop onStop={() => stop.current?.abort()} />}
           <span className="muted numbers" role="status">
             {part !== null && `Reading part ${part}…`}
           </span>
