@@ -45,13 +45,32 @@ interface ContractDraft {
 
 const first = starters[0];
 
+/** Creates the contract of a form, or adds a version to it. */
+function useSave(isNew: boolean) {
+  const create = useAction('createContract', ['listContracts']);
+  const update = useAction('updateContract', ['listContracts', 'getContract']);
+  const act = (form: FormTexts, definition: object, onSaved: (version: number) => void): void => {
+    const { id, type, name, description, tags } = form;
+    const shared = {
+      name: name || id,
+      description: description || null,
+      tags: tagsOf(tags),
+      definition,
+    };
+    const success = ({ version }: { readonly version: number }): void => onSaved(version);
+    if (isNew)
+      create.mutate({ body: { contract_id: id, type, ...shared } } as Input<'createContract'>, success);
+    else update.mutate({ params: { contract_id: id }, body: shared } as Input<'updateContract'>, success);
+  };
+  return { act, by: isNew ? create : update };
+}
+
 export function ContractForm(props: ContractFormProps): JSX.Element {
   const { contract, draft, copy, seenIn, draftName, onClose, onDone } = props;
   const isNew = contract === undefined || copy === true;
   const tools = useSeenTools();
   const words = useOwnWords();
-  const create = useAction('createContract', ['listContracts']);
-  const update = useAction('updateContract', ['listContracts', 'getContract']);
+  const save = useSave(isNew);
   const [kept, keep] = useDraft<ContractDraft>(draftName);
   const [base] = useState(kept ? kept.base : contract?.version);
   const [form, bind, setForm] = useFields(() => kept?.texts ?? textsOf(contract ?? draft, copy === true));
@@ -66,29 +85,16 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const definition = useMemo(() => definitionOf(form.text), [form.text]);
   const broken = definition === null || problems.some(({ severity }) => severity === 'error');
   const submit = (): void => {
-    if (!definition) return;
-    const shared = {
-      name: form.name || form.id,
-      description: form.description || null,
-      tags: tagsOf(form.tags),
-      definition,
-    };
-    const success = ({ version }: { readonly version: number }): void => {
-      keep(null);
-      onDone(form.id, version);
-    };
-    if (isNew)
-      create.mutate(
-        { body: { contract_id: form.id, type: form.type, ...shared } } as Input<'createContract'>,
-        success,
-      );
-    else
-      update.mutate({ params: { contract_id: form.id }, body: shared } as Input<'updateContract'>, success);
+    if (definition)
+      save.act(form, definition, (version) => {
+        keep(null);
+        onDone(form.id, version);
+      });
   };
   return (
     <Form
       onSubmit={submit}
-      by={isNew ? create : update}
+      by={save.by}
       act={isNew ? 'Add contract' : 'Save as new version'}
       isOff={broken}
       buttons={
