@@ -173,8 +173,9 @@ class NodeServer implements Server {
   /** Answers what the parser does not read as a request. Then the client behind a proxy is unknown. */
   #answerBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
     const address = remoteOf(socket);
-    const isAdmitted = this.#options.isProxy?.(address) || this.#emptyAnswers.admit(networkOf(address));
-    if (error.code === 'ECONNRESET' || !socket.writable || !isAdmitted) {
+    const isGone = error.code === 'ECONNRESET' || !socket.writable;
+    const isAdmitted = () => this.#options.isProxy?.(address) || this.#emptyAnswers.admit(networkOf(address));
+    if (isGone || !isAdmitted()) {
       socket.destroy();
       return;
     }

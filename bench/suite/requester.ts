@@ -101,7 +101,7 @@ async function runOpen(order: OpenRequests, caller: HttpCaller): Promise<OpenReq
       if (!isRefusal) throw refusalOf(call, status, text);
       refused++;
       if (onRefusal === 'accept') return;
-      await new Promise((resolve) => setTimeout(resolve, retryAfterMs ?? retryMs));
+      await new Promise((resolve) => setTimeout(resolve, Math.max(retryMs, retryAfterMs ?? 0)));
     }
   });
   return { ...result, refused };

@@ -104,6 +104,12 @@ describe('documents', () => {
     expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).toEqual([]);
   });
 
+  it('keeps at the root only what tools look for there, and no file that a test left behind', () => {
+    const { stdout } = spawnSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' });
+    const names = stdout.split('\n').filter((path) => path !== '' && !path.includes('/'));
+    expect(names.filter((name) => !/\.(md|json|yml|ts)$|^\.|^(Dockerfile|LICENSE)$/.test(name))).toEqual([]);
+  });
+
   it('names in ARCHITECTURE.md only functions that stand in the file before them, and explains twelve words', () => {
     const text = read('ARCHITECTURE.md').replaceAll(/\s+/g, ' ');
     // A file, and the names in the brackets behind it: `path.ts` (`name`, `other`), or `path.ts`: `name` inside them.

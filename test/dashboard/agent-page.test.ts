@@ -95,15 +95,19 @@ it('follows the range of the address in each tab, and shows the values of a sess
   await region('Runs').getByRole('link', { name: 'old-run' }).waitFor();
   await accessible(page);
   // Newer runs come first: pages without one of the range are passed over.
-  await page.route(/\/v1\/runs\?/, (route) =>
-    route.continue({ url: route.request().url().replace('limit=100', 'limit=1') }),
-  );
+  let pages = 0;
+  await page.route(/\/v1\/runs\?/, (route) => {
+    const url = route.request().url();
+    if (url.includes('limit=100')) pages += 1;
+    return route.continue({ url: url.replace('limit=100', 'limit=1') });
+  });
   await page.goto(`/dashboard/agents/busy-1/runs?${past}`);
   await region('Runs').getByRole('link', { name: 'old-run' }).waitFor();
   expect(await region('Runs').getByRole('link', { name: 'new-run' }).count()).toBe(0);
+  expect(pages).toBeGreaterThan(1);
   await page.goto(`/dashboard/agents/busy-1/values?${past}`);
   await region('Session values').waitFor();
-  expect(await page.getByLabel('Session', { exact: true }).inputValue()).toBe('old-run');
+  await expect.poll(() => page.getByLabel('Session', { exact: true }).inputValue()).toBe('old-run');
   await page.unroute(/\/v1\/runs\?/);
   await page.goto(`/dashboard/agents/busy-1/tools?${day}`);
   const tools = region('Coverage').getByRole('table');

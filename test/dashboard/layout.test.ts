@@ -92,7 +92,7 @@ it('moves the border of the filters beside the calls', async () => {
   await expect.poll(() => widthOf(filters)).toBe(160);
   // Without room for both, the list keeps its column.
   await page.setViewportSize({ width: 1_000, height: 900 });
-  await page.getByRole('region', { name: 'events' }).waitFor();
+  await expect.poll(() => widthOf(page.getByRole('region', { name: 'events' }))).toBeGreaterThan(400);
   await accessible(page);
   noFaults(seen);
   await seen.context.close();

@@ -61,11 +61,15 @@ it('lists contracts with their rules in words, tools, calls of the range, and en
   await must('POST', '/api/v1/compositions/shop/deploy', { env: 'development' });
   await row.getByText('development', { exact: true }).waitFor();
   // The list goes on beyond its first page.
-  await page.route(/\/api\/v1\/contracts\?/, (route) =>
-    route.continue({ url: route.request().url().replace('limit=1000', 'limit=1') }),
-  );
+  let pages = 0;
+  await page.route(/\/api\/v1\/contracts\?/, (route) => {
+    const url = route.request().url();
+    if (url.includes('limit=1000')) pages += 1;
+    return route.continue({ url: url.replace('limit=1000', 'limit=1') });
+  });
   await page.reload();
   await page.getByText('3 contracts in the library.').waitFor();
+  expect(pages).toBeGreaterThanOrEqual(3);
   expect(await table.getByRole('row').count()).toBe(4);
   noFaults(seen);
   await seen.context.close();

@@ -63,7 +63,7 @@ describe('the playground', () => {
   // Each keeps a processor busy for five seconds: four at night, and one per commit. The pool's own tests fill all
   // places for a fraction of a second.
   const count = runsOf(4, 1);
-  it(`ends ${count} evaluations at five seconds and their threads with them; one too many waits a second; others go on`, {
+  it(`ends evaluations (${count} at once) at five seconds, and their threads with them; others go on`, {
     timeout: 60_000,
   }, async () => {
     const hostile = exhausting();

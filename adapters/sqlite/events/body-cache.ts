@@ -27,6 +27,10 @@ const bytesOf = ({ spans }: ReadBody): number => spans.json.buffer.byteLength + 
 const isSame = (one: BodyVersion, other: BodyVersion | null): boolean =>
   one[0] === other?.[0] && one[1] === other[1];
 
+/** True for a large body whose events have all been read. */
+export const isReadToEnd = ({ positions, spans }: ReadBody): boolean =>
+  positions !== null && spans.endsAfter(positions.size);
+
 export class BodyCache {
   readonly #db: Database;
   readonly #maxBytes: number;
@@ -76,10 +80,8 @@ export class BodyCache {
    * collect old objects sooner.
    */
   noteRead(segment: number, body: ReadBody, position: number): void {
-    const { positions, spans } = body;
-    if (positions === null) return;
-    positions.add(position);
-    if (spans.endsAfter(positions.size) && this.#bodies.get(segment) === body) this.#drop(segment, body);
+    body.positions?.add(position);
+    if (isReadToEnd(body) && this.#bodies.get(segment) === body) this.#drop(segment, body);
   }
 
   #drop(segment: number, body: ReadBody): void {

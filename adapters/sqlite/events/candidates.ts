@@ -2,7 +2,7 @@
 import type { EventOutcome } from '../../../src/event/record.ts';
 import type { Database } from '../database.ts';
 import { jsonText } from './body.ts';
-import type { BodyCache, ReadBody } from './body-cache.ts';
+import { type BodyCache, isReadToEnd, type ReadBody } from './body-cache.ts';
 import { EventSpans } from './event-spans.ts';
 import { type CompiledFilter, fittingCounts, fittingIn, needsBodies } from './fitting.ts';
 import type { Candidate, Key } from './page-in-order.ts';
@@ -49,6 +49,7 @@ export class Candidates {
   /** Looks bodies up again: those of a search that paused may have lost events. */
   forgetBodies(): void {
     this.#bodies.clear();
+    this.#bodyReads = 0;
   }
 
   /** @param times bounds in addition to the filter's, which the caller checks: they only save work */
@@ -131,7 +132,8 @@ export class Candidates {
     this.#bodies.set(segment, body);
     this.#bodyReads++;
     if (this.#bodyReads === fewBodies)
-      for (const [id, readBody] of this.#bodies) if (readBody !== null) this.#cache.keep(id, readBody);
+      for (const [id, readBody] of this.#bodies)
+        if (readBody !== null && !isReadToEnd(readBody)) this.#cache.keep(id, readBody);
     return body;
   }
 }

@@ -217,8 +217,8 @@ class ContractCoverage implements Coverage {
 
   async #durationsOf(principal: Principal, agentId: string, since: number, until: number | undefined) {
     const env = listedEnvs(principal, null);
-    // In a search, the end of a range belongs to it.
-    const filter = { env, agentId, since, ...(until === undefined ? {} : { until: until - 1 }) };
+    // In a search, the end of a range belongs to it. Times have microseconds.
+    const filter = { env, agentId, since, ...(until === undefined ? {} : { until: until - 0.001 }) };
     const page = await this.#ports.store.events.search(principal.tenantId, filter, measuredCalls, null);
     return durationsByTool(page.events);
   }

@@ -125,10 +125,11 @@ describe('an answer that its client does not take', () => {
 });
 
 describe('an answer without a body', () => {
-  it.each(onNode ? [startNodeServer] : [start, startNodeServer])(
-    'is sent 2,000 times in 5 s to one network, then the connection is cut (%o)',
+  const ofNode = ["Node's server", startNodeServer] as const;
+  it.each(onNode ? [ofNode] : [['native server', start] as const, ofNode])(
+    'is sent 2,000 times in 5 s to one network, then the connection is cut (%s)',
     { timeout: 30_000 },
-    async (startServer) => {
+    async (_server, startServer) => {
       const serverClock = new ManualClock();
       await using hub = await serve({ serverClock, startServer });
       const preflights = async (socket: RawSocket, times: number): Promise<void> => {

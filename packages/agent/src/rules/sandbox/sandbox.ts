@@ -38,7 +38,9 @@ export function sandboxCompiler(options: EngineOptions): (rule: SandboxRule) => 
       const start = canonical(call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/', '/');
       const ownFolders = folders.map(({ path }) => canonical(path, start));
       // An argument that nobody declared may name the folder of a command, or mean nothing to the tool.
-      const cwds = folders.some(({ isDeclared }) => isDeclared) ? ownFolders : [start, ...ownFolders];
+      const cwds = [
+        ...new Set(folders.some(({ isDeclared }) => isDeclared) ? ownFolders : [start, ...ownFolders]),
+      ];
       const rules = { budget, commands, boundaries, refusesHosts, cwds, options };
       const places = paths.length + folders.length;
       // Commands work in the call's folder; a call that names no path may do so, too.
