@@ -94,13 +94,16 @@ describe('the web console', () => {
     await page.goto('/dashboard/');
     await state.filter({ hasText: /^Live$/ }).waitFor();
     await hub.kill();
-    await state.filter({ hasText: /^Reconnecting$/ }).waitFor();
-    await page.getByText(/The hub has not responded since/).waitFor();
-    await accessible(page);
-    await state.filter({ hasText: /^Stale since \d\d:\d\d$/ }).waitFor();
-    // The bar stays as long as the hub is away, so the button cannot go from under the pointer.
-    await page.getByRole('button', { name: 'Reconnect now' }).click();
-    await hub.start();
+    try {
+      await state.filter({ hasText: /^Reconnecting$/ }).waitFor();
+      await page.getByText(/The hub has not responded since/).waitFor();
+      await accessible(page);
+      await state.filter({ hasText: /^Stale since \d\d:\d\d$/ }).waitFor();
+      // The bar stays as long as the hub is away, so the button cannot go from under the pointer.
+      await page.getByRole('button', { name: 'Reconnect now' }).click();
+    } finally {
+      await hub.start();
+    }
     await reconnect(page);
     await state.filter({ hasText: /^Live$/ }).waitFor();
     noFaults(seen);

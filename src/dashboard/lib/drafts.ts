@@ -17,7 +17,11 @@ function read<T>(key: string): T | null {
   }
 }
 
+/** True while the page leaves for another person's: open forms write no drafts back. */
+let areForgotten = false;
+
 function write(key: string, value: unknown): void {
+  if (areForgotten) return;
   try {
     const text = value === null ? '' : JSON.stringify(value);
     if (text === '' || text.length > maxDraft) sessionStorage.removeItem(key);
@@ -32,7 +36,10 @@ function write(key: string, value: unknown): void {
  * @param name unique for each form and its object
  */
 export function useDraft<T extends object>(name: string): readonly [T | null, (next: T | null) => void] {
-  const key = ownKey(`${prefix}${name}`);
+  const ownName = `${prefix}${name}`;
+  // The person at the start: after another one's sign-in, the texts are still the first one's.
+  const [owner] = useState(() => ({ name: ownName, key: ownKey(ownName) }));
+  const key = owner.name === ownName ? owner.key : ownKey(ownName);
   const [draft, setDraft] = useState<T | null>(() => read<T>(key));
   // The latest value: a form that closes at once after a save does not render again.
   const latest = useRef(draft);
@@ -47,17 +54,23 @@ export function useDraft<T extends object>(name: string): readonly [T | null, (n
       writeLatest();
     };
   }, [key, draft]);
-  const set = useCallback((next: T | null): void => {
-    latest.current = next;
-    setDraft(next);
-  }, []);
+  const set = useCallback(
+    (next: T | null): void => {
+      latest.current = next;
+      // At once: the form may be gone, and its clean-up done.
+      if (next === null) write(key, null);
+      setDraft(next);
+    },
+    [key],
+  );
   return [draft, set];
 }
 
 export const hasDraft = (name: string): boolean => read(ownKey(`${prefix}${name}`)) !== null;
 
-/** Deletes all drafts at a logout. */
+/** Deletes all drafts at a logout. The page takes no more of them. */
 export function forgetDrafts(): void {
+  areForgotten = true;
   const start = ownKey(prefix);
   try {
     for (const key of Object.keys(sessionStorage)) if (key.startsWith(start)) sessionStorage.removeItem(key);

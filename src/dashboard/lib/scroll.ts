@@ -14,7 +14,14 @@ const places = new Map<string, number>();
 export function usePlace(name: string): { readonly initial: number; keep(place: number): void } {
   const key = `${useLocation({ select: ({ state }) => state.__TSR_key ?? '' })} ${name}`;
   const initial = useRef(places.get(key) ?? 0);
-  return { initial: initial.current, keep: (place) => void places.set(key, place) };
+  const last = useRef(key);
+  const keep = (place: number): void => {
+    // A list that is about to go still renders once in the entry of the next page, whose place must stay.
+    const isEntered = last.current !== key;
+    last.current = key;
+    if (!isEntered || !places.has(key)) places.set(key, place);
+  };
+  return { initial: initial.current, keep };
 }
 
 /** Calls `act` at the first press, key or turn of the wheel. @returns stops listening */

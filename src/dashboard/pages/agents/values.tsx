@@ -15,7 +15,7 @@ export function AgentValues({ id }: { readonly id: string }): JSX.Element {
 }
 
 function ValuesInRange({ id }: { readonly id: string }): JSX.Element {
-  const { query, rows, none } = useAgentRuns(id);
+  const { query, rows, none, further } = useAgentRuns(id);
   const [choice, setChoice] = useState<string | null>(null);
   const sessions = rows.map(({ session_id: session }) => session);
   // The session stays when the list moves on.
@@ -28,8 +28,12 @@ function ValuesInRange({ id }: { readonly id: string }): JSX.Element {
       {() => (
         <>
           <Choice label="Session" value={session ?? ''} options={options} onValue={setChoice} />
-          {query.hasNextPage && (
-            <Button onClick={() => readOn(query)} busy={query.isFetchingNextPage}>
+          {further ?? (
+            <Button
+              cannot={query.hasNextPage ? null : 'All sessions of this range are listed.'}
+              onClick={() => readOn(query)}
+              busy={query.isFetchingNextPage}
+            >
               Load earlier sessions
             </Button>
           )}

@@ -45,8 +45,8 @@ interface ContractDraft {
 
 const first = starters[0];
 
-/** Creates the contract of a form, or adds a version to it. */
-function useSave(isNew: boolean) {
+/** Creates the contract of a form, or adds a version to the contract of this id. */
+function useSave(contractId: string | null) {
   const create = useAction('createContract', ['listContracts']);
   const update = useAction('updateContract', ['listContracts', 'getContract']);
   const act = (form: FormTexts, definition: object, onSaved: (version: number) => void): void => {
@@ -58,11 +58,15 @@ function useSave(isNew: boolean) {
       definition,
     };
     const success = ({ version }: { readonly version: number }): void => onSaved(version);
-    if (isNew)
+    if (contractId === null)
       create.mutate({ body: { contract_id: id, type, ...shared } } as Input<'createContract'>, success);
-    else update.mutate({ params: { contract_id: id }, body: shared } as Input<'updateContract'>, success);
+    else
+      update.mutate(
+        { params: { contract_id: contractId }, body: shared } as Input<'updateContract'>,
+        success,
+      );
   };
-  return { act, by: isNew ? create : update };
+  return { act, by: contractId === null ? create : update };
 }
 
 export function ContractForm(props: ContractFormProps): JSX.Element {
@@ -70,7 +74,7 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const isNew = contract === undefined || copy === true;
   const tools = useSeenTools();
   const words = useOwnWords();
-  const save = useSave(isNew);
+  const save = useSave(isNew ? null : contract.contract_id);
   const [kept, keep] = useDraft<ContractDraft>(draftName);
   const [base] = useState(kept ? kept.base : contract?.version);
   const [form, bind, setForm] = useFields(() => kept?.texts ?? textsOf(contract ?? draft, copy === true));

@@ -114,7 +114,7 @@ export function Contracts(): JSX.Element {
         name="contracts"
         row="contract"
         rows={rows}
-        bar={loadedText(rows.length, 'contract', contractsQuery.hasNextPage)}
+        bar={isOld ? '' : loadedText(rows.length, 'contract', contractsQuery.hasNextPage)}
         columns={columns}
         keyOf={(row) => row.contract_id}
         empty={
@@ -133,7 +133,7 @@ export function Contracts(): JSX.Element {
       />
       <Dialog title="New contract" shape="wide" open={open === 'new'} onClose={() => setOpen(null)}>
         <ContractForm
-          draftName="contract new"
+          draftName="new contract"
           onClose={() => setOpen(null)}
           onDone={(contractId) => {
             setOpen(null);

@@ -23,10 +23,15 @@ const emptyPages = (pages: readonly { readonly runs: readonly Run[] }[], visible
 };
 
 /**
- * @returns the pages, with `hasNextPage` false where only a press on a button reads on; the runs of the range; the text
- *   of the bar above them; and what stands in place of no runs while older ones are not searched
+ * @param older a sentence on runs beyond those that the hub lists
+ * @returns the pages, with `hasNextPage` false where only a press on a button reads on; that button; the runs of the
+ *   range; the text of the bar above them; and the text in place of no runs while older ones are not searched
  */
-export function useRunsInRange(filters: NonNullable<HostedInput['query']>, env: string | undefined) {
+export function useRunsInRange(
+  filters: NonNullable<HostedInput['query']>,
+  env: string | undefined,
+  older: string,
+) {
   const [search] = useFilters();
   const runsQuery = useHostedPages('hostedListRuns', { query: { limit: 100, ...filters } }, byOffset);
   const loaded = usePageRows(runsQuery, ({ runs }) => runs);
@@ -42,11 +47,11 @@ export function useRunsInRange(filters: NonNullable<HostedInput['query']>, env: 
   const hasNextPage = mayHaveMore && !isPaused;
   // The hub lists only the newest runs.
   const isCut = !isPastRange && (isPaused || (!mayHaveMore && pages.at(-1)?.has_more === true));
-  const further = isPaused && (
+  const further = isPaused ? (
     <Button onClick={() => setPermitted({ question, pages: pages.length + maxEmptyPages })}>
       Search further
     </Button>
-  );
+  ) : null;
   const bar: ReactNode = isCut ? (
     <span className="muted">
       {counted(rows.length, 'run')} of this range among the newest {count(loaded.length)} {further}
@@ -57,14 +62,10 @@ export function useRunsInRange(filters: NonNullable<HostedInput['query']>, env: 
   const cutOff: JSX.Element | null = isCut ? (
     <Empty
       title={`No run of this range among the newest ${count(loaded.length)}`}
-      text={
-        isPaused
-          ? 'Older runs are not searched yet.'
-          : 'The list ends here. To reach older runs, add a term to the query.'
-      }
+      text={isPaused ? 'Older runs are not searched yet.' : `The list ends here. ${older}`}
     >
       {further}
     </Empty>
   ) : null;
-  return { query: { ...runsQuery, hasNextPage }, total: pages[0]?.total ?? 0, rows, bar, cutOff };
+  return { query: { ...runsQuery, hasNextPage }, total: pages[0]?.total ?? 0, rows, bar, cutOff, further };
 }
