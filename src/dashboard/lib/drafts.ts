@@ -68,12 +68,13 @@ export function useDraft<T extends object>(name: string): readonly [T | null, (n
 
 export const hasDraft = (name: string): boolean => read(ownKey(`${prefix}${name}`)) !== null;
 
-/** Deletes all drafts at a logout. The page takes no more of them. */
+/** Deletes the drafts of this person at a logout. The page takes no more of them. */
 export function forgetDrafts(): void {
   areForgotten = true;
-  const start = ownKey(prefix);
+  const [start = '', end = ''] = ownKey(`${prefix}*`).split('*');
   try {
-    for (const key of Object.keys(sessionStorage)) if (key.startsWith(start)) sessionStorage.removeItem(key);
+    for (const key of Object.keys(sessionStorage))
+      if (key.startsWith(start) && key.endsWith(end)) sessionStorage.removeItem(key);
   } catch {
     // Without storage there are no drafts.
   }
