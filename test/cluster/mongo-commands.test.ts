@@ -12,6 +12,7 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { Admission } from '../../src/admission/admission.ts';
 import { aBatch } from '../conformance/events.ts';
 import { anApproval, anEvent, t0, uuid } from '../conformance/fixtures.ts';
+import { itAtNight } from '../runs.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();
@@ -61,34 +62,37 @@ it('a batch of thirty runs costs as many commands as one of a single run', async
   await db.dropDatabase();
 });
 
-it('a run with many pending approvals hides no other run, and its list reads one of them', async () => {
-  const name = databases.newName();
-  const store = await databases.open(name);
-  const tenantId = uuid();
-  const request = { tenantId, agentId: 'agent-1', deadline: t0 + 60_000, toolArgs: null };
-  const oldest = anApproval({ ...request, sessionId: 'many', createdAt: t0 });
-  await store.approvals.request(anApproval({ ...request, sessionId: 'many', createdAt: t0 + 2 }));
-  await store.approvals.request(oldest);
-  await store.approvals.request(anApproval({ ...request, sessionId: 'one', createdAt: t0 + 1 }));
-  const rows = client.db(name).collection<ApprovalRow>('approvals');
-  const row = await rows.findOne({ 'context.sessionId': 'many', createdAt: t0 + 2 });
-  if (!row) throw new Error('The approval is not there.');
-  // More than a run's approvals that a list reads, so a limit before the groups would hide the other run.
-  const more = 10_500;
-  await rows.insertMany(Array.from({ length: more }, () => ({ ...row, _id: uuid() })));
-  const listing = await store.runs.list(
-    tenantId,
-    { env: null, statuses: ['approval_pending'] },
-    { limit: 10, offset: 0 },
-    { now: t0 + 10, staleAfterMs: 1_000 },
-  );
-  expect(listing.items).toMatchObject([
-    { sessionId: 'many', pendingApprovals: more + 2, oldestPending: { id: oldest.id } },
-    { sessionId: 'one', pendingApprovals: 1 },
-  ]);
-  expect(listing.total).toBe(2);
-  await store.close();
-});
+itAtNight(
+  'a run with many pending approvals hides no other run, and its list reads one of them',
+  async () => {
+    const name = databases.newName();
+    const store = await databases.open(name);
+    const tenantId = uuid();
+    const request = { tenantId, agentId: 'agent-1', deadline: t0 + 60_000, toolArgs: null };
+    const oldest = anApproval({ ...request, sessionId: 'many', createdAt: t0 });
+    await store.approvals.request(anApproval({ ...request, sessionId: 'many', createdAt: t0 + 2 }));
+    await store.approvals.request(oldest);
+    await store.approvals.request(anApproval({ ...request, sessionId: 'one', createdAt: t0 + 1 }));
+    const rows = client.db(name).collection<ApprovalRow>('approvals');
+    const row = await rows.findOne({ 'context.sessionId': 'many', createdAt: t0 + 2 });
+    if (!row) throw new Error('The approval is not there.');
+    // More than a run's approvals that a list reads, so a limit before the groups would hide the other run.
+    const more = 10_500;
+    await rows.insertMany(Array.from({ length: more }, () => ({ ...row, _id: uuid() })));
+    const listing = await store.runs.list(
+      tenantId,
+      { env: null, statuses: ['approval_pending'] },
+      { limit: 10, offset: 0 },
+      { now: t0 + 10, staleAfterMs: 1_000 },
+    );
+    expect(listing.items).toMatchObject([
+      { sessionId: 'many', pendingApprovals: more + 2, oldestPending: { id: oldest.id } },
+      { sessionId: 'one', pendingApprovals: 1 },
+    ]);
+    expect(listing.total).toBe(2);
+    await store.close();
+  },
+);
 
 it('a search for a text that finds little gives a page with its place when its time ends, and goes on behind', async () => {
   const name = databases.newName();

@@ -57,11 +57,11 @@ const spanOf = (page: Page): readonly [number, number] => {
 };
 
 /** A quarter of the day was chosen, in whole slots. */
-async function choosesQuarter(page: Page): Promise<void> {
+async function choosesQuarter(page: Page, leastHours = 5.5): Promise<void> {
   await page.waitForURL((url) => url.searchParams.has('to'));
   const [since, until] = spanOf(page);
   expect([since % slotMs, until % slotMs]).toEqual([0, 0]);
-  expect((until - since) / hourMs).toBeGreaterThan(5.5);
+  expect((until - since) / hourMs).toBeGreaterThan(leastHours);
   expect((until - since) / hourMs).toBeLessThan(7);
 }
 
@@ -182,7 +182,8 @@ it('chooses a range under a finger, and lets one that goes up or down scroll the
       return isChosen();
     })
     .toBe(true);
-  await choosesQuarter(page);
+  // A finger's first pixels decide whether the page scrolls.
+  await choosesQuarter(page, 4);
   noFaults(seen);
   await seen.context.close();
 });
