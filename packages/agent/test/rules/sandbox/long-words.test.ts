@@ -8,8 +8,8 @@ import { leaves } from './sandboxes.ts';
 
 const length = runsOf(1_000_000, 250_000);
 /**
- * The bound of one judgement, in milliseconds of processor time. Most take a tenth of a second, and twenty times that in
- * a process whose heap is full.
+ * The bound of one judgement, in milliseconds of processor time. Most take a tenth of a second, and twenty times that
+ * in a process whose heap is full.
  */
 const maxMs = 4_000;
 const long = (part: string): string => part.repeat(length / part.length);
