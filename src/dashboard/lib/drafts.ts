@@ -1,5 +1,5 @@
 // Unsaved input, stored for this tab and this person. It survives a change of page, a reload and another sign-in.
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { after } from './browser.ts';
 import { ownKey } from './prefs.ts';
 
@@ -36,10 +36,8 @@ function write(key: string, value: unknown): void {
  * @param name unique for each form and its object
  */
 export function useDraft<T extends object>(name: string): readonly [T | null, (next: T | null) => void] {
-  const ownName = `${prefix}${name}`;
-  // The person at the start: after another one's sign-in, the texts are still the first one's.
-  const [owner] = useState(() => ({ name: ownName, key: ownKey(ownName) }));
-  const key = owner.name === ownName ? owner.key : ownKey(ownName);
+  // Of the person at the start: after another one's sign-in, the texts are still the first one's.
+  const key = useMemo(() => ownKey(`${prefix}${name}`), [name]);
   const [draft, setDraft] = useState<T | null>(() => read<T>(key));
   // The latest value: a form that closes at once after a save does not render again.
   const latest = useRef(draft);

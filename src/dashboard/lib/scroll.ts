@@ -1,7 +1,7 @@
 // Places of scrolled elements, by entry of the browser's history: Back and Forward show a page and its list where they
 // were. They last as long as the document.
 import { useLocation } from '@tanstack/react-router';
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefObject, useCallback, useEffect, useRef } from 'react';
 import { after } from './browser.ts';
 
 /** Pixels for pages, first rows in sight for lists. */
@@ -9,19 +9,23 @@ const places = new Map<string, number>();
 
 /**
  * The place of an element, by its name, in the present entry.
- * @returns the place when the element appeared, 0 in a new entry; and keeps another one
+ * @returns reads the place, 0 in a new entry; and keeps another one
  */
-export function usePlace(name: string): { readonly initial: number; keep(place: number): void } {
+export function usePlace(name: string): { read(): number; keep(place: number): void } {
   const key = `${useLocation({ select: ({ state }) => state.__TSR_key ?? '' })} ${name}`;
-  const initial = useRef(places.get(key) ?? 0);
-  const last = useRef(key);
-  const keep = (place: number): void => {
-    // A list that is about to go still renders once in the entry of the next page, whose place must stay.
-    const isEntered = last.current !== key;
-    last.current = key;
-    if (!isEntered || !places.has(key)) places.set(key, place);
-  };
-  return { initial: initial.current, keep };
+  const last = useRef<string | null>(null);
+  const read = useCallback((): number => places.get(key) ?? 0, [key]);
+  const keep = useCallback(
+    (place: number): void => {
+      // A list that is about to go still renders once in the entry of the next page, whose place must stay. An open
+      // peek is an entry of its own, with the page and the list as they are.
+      const isEntered = last.current !== key;
+      last.current = key;
+      if (!isEntered || !places.has(key)) places.set(key, place);
+    },
+    [key],
+  );
+  return { read, keep };
 }
 
 /** Calls `act` at the first press, key or turn of the wheel. @returns stops listening */
@@ -44,13 +48,13 @@ const [waitMs, attempts] = [50, 6];
  * scrolls ends this.
  */
 export function usePageScroll(page: RefObject<HTMLElement | null>, path: string): void {
-  const entry = useLocation({ select: ({ state }) => state.__TSR_key ?? '' });
+  const { read, keep } = usePlace('page');
   const last = useRef(path);
   useEffect(() => {
     const element = page.current;
     if (last.current === path || !element) return;
     last.current = path;
-    const offset = places.get(`${entry} page`) ?? 0;
+    const offset = read();
     element.scrollTop = offset;
     let left = offset === 0 ? 0 : attempts;
     const stop = onFirstInput(() => {
@@ -66,15 +70,13 @@ export function usePageScroll(page: RefObject<HTMLElement | null>, path: string)
       after(waitMs, restore);
     };
     restore();
-  }, [page, path, entry]);
+  }, [page, path, read]);
   useEffect(() => {
     const element = page.current;
     if (!element) return;
-    const name = `${entry} page`;
-    const keep = (): void => void places.set(name, element.scrollTop);
-    // An open peek is an entry of its own, with the page as it is.
-    if (!places.has(name)) keep();
-    element.addEventListener('scroll', keep, { passive: true });
-    return () => element.removeEventListener('scroll', keep);
-  }, [page, entry]);
+    const keepOffset = (): void => keep(element.scrollTop);
+    keepOffset();
+    element.addEventListener('scroll', keepOffset, { passive: true });
+    return () => element.removeEventListener('scroll', keepOffset);
+  }, [page, keep]);
 }

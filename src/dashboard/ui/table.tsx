@@ -11,6 +11,7 @@ import {
   useEffect,
   useMemo,
   useRef,
+  useState,
 } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { onFirstInput, usePlace } from '../lib/scroll.ts';
@@ -68,7 +69,8 @@ function useWindow<R extends RowData>(
   rows: readonly ModelRowOf<R>[],
   { name, rowHeight, cards, at, isSorted, onEnd }: WindowProps,
 ) {
-  const { initial, keep } = usePlace(name);
+  const { read, keep } = usePlace(name);
+  const [initial] = useState(read);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
