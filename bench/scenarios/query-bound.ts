@@ -1,34 +1,35 @@
-// The bound of queries, without a hub: the newest 100 rows of one agent by an index in SQLite, as JSON.
+// The bound of queries, without a hub: a bare server that reads the newest 100 rows of one agent by an index in SQLite
+// and answers with them as JSON.
+import type { us_listen_socket } from 'uWebSockets.js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Libsql from 'libsql';
+import { loadUws } from '../../adapters/uws/load.ts';
 import { agentCount, agentName, batchSize, makeBatch } from '../batch.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
-import { type OpenLoop, type OpenLoopResult, runOpenLoop } from '../suite/open-loop.ts';
 
-export const newestRowsText = "an agent's newest 100 rows by an index in SQLite, as JSON";
+export const newestRowsText =
+  "an agent's newest 100 rows by an index in SQLite, as JSON, from a bare server of the same native library";
 
-type Order =
-  | { readonly type: 'fill'; readonly folder: string; readonly rows: number }
-  | ({ readonly type: 'read' } & OpenLoop);
+interface Order {
+  readonly type: 'serve';
+  readonly folder: string;
+  readonly rows: number;
+}
 
 export class NewestRows extends ClientProcess<Order> {
   constructor() {
     super(import.meta.url, 'bound');
   }
 
-  async fill(folder: string, rows: number): Promise<void> {
-    await this.request({ type: 'fill', folder, rows });
-  }
-
-  read(loop: OpenLoop): Promise<OpenLoopResult> {
-    return this.request({ type: 'read', ...loop });
+  /** @returns the origin of a server that answers `/?agent=` */
+  serve(folder: string, rows: number): Promise<string> {
+    return this.request({ type: 'serve', folder, rows });
   }
 }
 
-let readNewest: (agent: string) => string = () => '';
-
-function fill(parent: string, rows: number): void {
+/** @returns the reader of an agent's newest rows, as JSON */
+function fill(parent: string, rows: number): (agent: string) => string {
   const folder = mkdtempSync(join(parent, 'bound-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const db = new Libsql(join(folder, 'rows.db'));
@@ -43,12 +44,22 @@ function fill(parent: string, rows: number): void {
   db.exec('COMMIT');
   db.exec('CREATE INDEX events_by_agent ON events (agent_id, timestamp)');
   const select = db.prepare('SELECT * FROM events WHERE agent_id = ? ORDER BY timestamp DESC LIMIT 100');
-  readNewest = (agent) => JSON.stringify(select.all([agent]));
+  return (agent) => JSON.stringify(select.all([agent]));
 }
 
-async function run(order: Order): Promise<unknown> {
-  if (order.type === 'fill') return fill(order.folder, order.rows);
-  return runOpenLoop(order, async (n) => readNewest(agentName(n * 7919)));
+async function run({ folder, rows }: Order): Promise<string> {
+  const readNewest = fill(folder, rows);
+  const uws = await loadUws();
+  const app = uws.App();
+  app.get('/', (response, request) => {
+    response.writeHeader('Content-Type', 'application/json');
+    response.end(readNewest(request.getQuery('agent') ?? ''));
+  });
+  const listening = await new Promise<us_listen_socket | false>((resolve) => {
+    app.listen('127.0.0.1', 0, resolve);
+  });
+  if (!listening) throw new Error('There is no port for the bare server.');
+  return `http://127.0.0.1:${uws.us_socket_local_port(listening)}`;
 }
 
 serveOrders(import.meta.url, run);
