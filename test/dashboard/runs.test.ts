@@ -51,7 +51,7 @@ describe('the runs page', () => {
     // The chosen step differs by its colours alone.
     const stepStyle = (step: string) =>
       page.evaluate(`(({ display }, { color }) => [display, color])(...['.step-what', '.step-time'].map((part) =>
-        getComputedStyle(document.querySelector('.step' + ${JSON.stringify(step)} + ' ' + part))))`);
+        getComputedStyle(document.querySelector('.run-step' + ${JSON.stringify(step)} + ' ' + part))))`);
     const [chosen, other] = [await stepStyle('[aria-current]'), await stepStyle(':not([aria-current])')];
     expect([chosen, other]).toEqual([
       ['flex', expect.any(String)],

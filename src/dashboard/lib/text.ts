@@ -90,6 +90,10 @@ export const middleCut = (text: string, max: number): string =>
     ? text
     : `${text.slice(0, Math.ceil(max * 0.65))} … ${text.slice(-Math.floor(max * 0.3))}`;
 
+/** A text with content; null for any other value. */
+export const textOrNull = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;
+
 export const plainJson = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? 'undefined');
 

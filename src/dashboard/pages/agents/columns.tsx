@@ -13,15 +13,11 @@ import {
 } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { CoverageBar, coverageWords } from './coverage.tsx';
+import { type Tags, tagsText } from './tags.ts';
 
 export type Agent = Reply<'listAgents'>[number];
 
-const tagsText = ({ tags }: Agent): string =>
-  '_truncated' in tags
-    ? 'many'
-    : Object.entries(tags)
-        .map(([name, value]) => `${name}=${String(value)}`)
-        .join(', ');
+const tagWords = ({ tags }: Agent): string => ('_truncated' in tags ? 'many' : tagsText(tags as Tags));
 
 export const agentColumns: readonly Column<Agent>[] = [
   nameColumn('agent', 'Agent', (row) => row.agent_id, 2),
@@ -54,6 +50,6 @@ export const agentColumns: readonly Column<Agent>[] = [
     cell: (row) => <CoverageBar coverage={row.coverage ?? undefined} />,
   },
   wordColumn('source', 'Assigned by', (row) => row.assignment_source.replace('_', ' '), 1.2),
-  nameColumn('tags', 'Tags', tagsText, 1.6),
+  nameColumn('tags', 'Tags', tagWords, 1.6),
   timeColumn('seen', 'Last seen', (row) => row.last_seen_at, 1.1),
 ];

@@ -9,14 +9,9 @@ import { countColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/col
 import { Data, Time } from '../../ui/parts.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { Table } from '../../ui/table.tsx';
-import './coverage.css';
+import './bars.css';
 
-export interface Covered {
-  readonly total_tools: number;
-  readonly enforced: number;
-  readonly observed: number;
-  readonly ungoverned: number;
-}
+type Covered = NonNullable<Reply<'listAgents'>[number]['coverage']>;
 
 export const coverageWords = ({ total_tools: total, enforced, observed, ungoverned }: Covered): string =>
   `${enforced} of ${counted(total, 'tool')} enforced, ${observed} observed only, ${ungoverned} ungoverned`;

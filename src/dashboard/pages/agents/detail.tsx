@@ -16,7 +16,8 @@ import { say } from '../../ui/messages.tsx';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { QuerySection } from '../../ui/section.tsx';
-import { Because } from './because.tsx';
+import { AssignedBundle } from './assigned-bundle.tsx';
+import { useBundleNames } from './bundle-names.ts';
 import { useFleetChanges } from './fleet.ts';
 import { AgentStreams } from './streams.tsx';
 import { tagsOf, tagsProblem, tagsText } from './tags.ts';
@@ -117,14 +118,12 @@ function Why({ id }: { readonly id: string }): JSX.Element {
   const resolveRuleQuery = useCall('resolveRule', { params: { agent_id: id } });
   return (
     <QuerySection title="Assigned document" query={resolveRuleQuery} rows={1}>
-      {({ bundle_name: bundle, source, rule_pattern: pattern }) => (
+      {(resolution) => (
         <p>
-          {bundle === null ? (
-            'No assignment. The agent gets the deployment of its environment.'
-          ) : (
-            <Data text={bundle} max={120} />
-          )}{' '}
-          <Because source={source} pattern={pattern} />
+          <AssignedBundle
+            resolution={resolution}
+            none="No assignment. The agent gets the deployment of its environment."
+          />
         </p>
       )}
     </QuerySection>
@@ -132,7 +131,7 @@ function Why({ id }: { readonly id: string }): JSX.Element {
 }
 
 function Change({ agent }: { readonly agent: Registration }): JSX.Element {
-  const bundles = useCall('listBundles', { query: { limit: 1000 } });
+  const bundles = useBundleNames(agent.bundle_name || null);
   const save = useAction('updateRegistration', ['listAgents', 'getRegistration', 'resolveRule']);
   const [form, bind] = useFields({
     name: agent.display_name ?? '',
@@ -151,12 +150,6 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
         warning === undefined ? say('Agent saved.', 'allow') : say(`Agent saved. ${warning}`, 'deny'),
     );
   };
-  const options = [
-    ...new Set([
-      ...(bundles.data ?? []).map(({ name }) => name),
-      ...(agent.bundle_name ? [agent.bundle_name] : []),
-    ]),
-  ];
   return (
     <Form
       onSubmit={submit}
@@ -176,9 +169,9 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       <Choice
         {...bind('bundle', 'bundle_name')}
         label="Assigned bundle"
-        options={[['', 'Use assignment rules'], ...options]}
+        options={[['', 'Use assignment rules'], ...bundles.names]}
       />
-      <QueryProblem query={bundles} />
+      <QueryProblem query={bundles.query} />
     </Form>
   );
 }

@@ -54,7 +54,9 @@ const changeColumns: readonly Column<Change>[] = [
 const maxDeployments = 200;
 
 export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
-  const { span, env } = useScope();
+  const [search] = useFilters();
+  const span = spanOf(search, useNow(minuteMs));
+  const env = useEnv();
   const input = { params: { agent_id: id }, query: { limit: maxDeployments } };
   const agentHistoryQuery = useCall('agentHistory', input);
   const changesOf = ({ events }: Reply<'agentHistory'>): readonly Change[] =>
@@ -90,11 +92,6 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
     </QuerySection>
   );
 }
-
-const useScope = () => {
-  const [search] = useFilters();
-  return { span: spanOf(search, useNow(minuteMs)), env: useEnv() };
-};
 
 /** The runs of an agent that were active in the range. Pages up to the first one load by themselves. */
 export function useAgentRuns(id: string) {

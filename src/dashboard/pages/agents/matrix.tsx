@@ -1,5 +1,6 @@
 // The matrix of the fleet: documents by environment, with the deployed version and what the connected agents run. A
 // press on a version lists its agents below.
+import './bars.css';
 import './matrix.css';
 import { type JSX, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';

@@ -5,7 +5,7 @@ import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
-import { useAction, useCall, usePageRows, usePages } from '../../lib/query.ts';
+import { useAction, usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted, loadedText } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
@@ -16,6 +16,7 @@ import { NoMatch } from '../../ui/no-match.tsx';
 import { Button, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
+import { useBundleNames } from './bundle-names.ts';
 import { agentColumns } from './columns.tsx';
 import { AgentDetail } from './detail.tsx';
 import { useFleetChanges } from './fleet.ts';
@@ -132,7 +133,7 @@ function BulkAssign({
   /** Agents that stay selected. */
   readonly onLeft: (ids: readonly string[]) => void;
 }): JSX.Element {
-  const bundles = useCall('listBundles', { query: { limit: 1000 } });
+  const bundles = useBundleNames();
   const assign = useAction('bulkAssign', ['listAgents']);
   const [bundle, setBundle] = useState('');
   /** Progress of the assignment; null if none is running. */
@@ -165,10 +166,7 @@ function BulkAssign({
         compact
         label="Bundle for the selected agents"
         value={bundle}
-        options={[
-          ['', 'Use assignment rules'],
-          ...(bundles.data ?? []).map((one) => [one.name, one.name] as const),
-        ]}
+        options={[['', 'Use assignment rules'], ...bundles.names]}
         onValue={setBundle}
       />
       <ActButton operation="bulkAssign" kind="primary" busy={done !== null} onClick={() => void run()}>
@@ -177,7 +175,7 @@ function BulkAssign({
       <Button kind="quiet" disabled={done !== null} onClick={() => onLeft([])}>
         Clear selection
       </Button>
-      <QueryProblem query={bundles} />
+      <QueryProblem query={bundles.query} />
       {assign.error && <Failed error={assign.error} />}
     </section>
   );

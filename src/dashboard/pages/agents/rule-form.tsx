@@ -10,6 +10,7 @@ import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { QueryProblem } from '../../ui/query-result.tsx';
 import { RecordForm } from '../../ui/resource.tsx';
+import { useBundleNames } from './bundle-names.ts';
 import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts';
 
 export type Rule = Reply<'listRules'>[number];
@@ -33,14 +34,10 @@ interface Props {
 }
 
 export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
-  const bundles = useCall('listBundles', { query: { limit: 1000 } });
+  const bundles = useBundleNames(rule?.bundle_name);
   const make = useAction('createRule', touched);
   const update = useAction('updateRule', touched);
   const free = String(Math.max(0, ...taken) + 10);
-  const first = bundles.data?.[0]?.name ?? '';
-  const names = [
-    ...new Set([...(bundles.data ?? []).map(({ name }) => name), ...(rule ? [rule.bundle_name] : [])]),
-  ];
   const initial = {
     pattern: rule?.pattern ?? '',
     tags: rule?.tag_match && !('_truncated' in rule.tag_match) ? tagsText(rule.tag_match as Tags) : '',
@@ -54,7 +51,7 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
       pattern: form.pattern,
       priority: Number(form.priority || free),
       tag_match: Object.keys(tags).length === 0 ? null : tags,
-      bundle_name: form.bundle || first,
+      bundle_name: form.bundle || (bundles.names[0] ?? ''),
       env: form.env as Environment,
     };
     const onSuccess = ({ warnings }: Reply<'createRule'>): void => {
@@ -72,7 +69,7 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
         act={rule === null ? 'Add rule' : 'Save rule'}
         operation="createRule"
         envs={({ env }) => [env as Environment]}
-        isOff={names.length === 0}
+        isOff={bundles.names.length === 0}
         fields={({ tags }) => [
           {
             ...{ name: 'pattern', label: 'Agents', required: true, maxLength: 200 },
@@ -86,14 +83,14 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
             ...{ name: 'priority', label: 'Priority', type: 'number', min: 0, placeholder: free },
             help: 'The matching rule with the lowest number applies. Each number must be unique.',
           },
-          { name: 'bundle', label: 'Bundle', options: names },
+          { name: 'bundle', label: 'Bundle', options: bundles.names },
           { name: 'env', label: 'Rule environment', options: envs },
         ]}
         onSubmit={submit}
       >
         {({ pattern, tags, env }) => (
           <>
-            <QueryProblem query={bundles} />
+            <QueryProblem query={bundles.query} />
             {pattern !== '' && <Reach pattern={pattern} tags={tagsOf(tags)} env={env as Environment} />}
           </>
         )}

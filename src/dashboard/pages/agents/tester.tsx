@@ -8,11 +8,9 @@ import { Field, Form } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Button, Data, Env } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import { Because } from './because.tsx';
+import { AssignedBundle } from './assigned-bundle.tsx';
+import type { Rule } from './rule-form.tsx';
 import { missingTag } from './tags.ts';
-
-type Rule = Reply<'listRules'>[number];
-type Resolved = Reply<'resolveRule'>;
 
 export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Element {
   const env = useEnv();
@@ -30,12 +28,7 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
     { enabled: agentOfLink !== '' },
   );
   return (
-    <Form
-      className="card"
-      onSubmit={() => {
-        change({ agent: text.trim() });
-      }}
-    >
+    <Form className="card" onSubmit={() => change({ agent: text.trim() })}>
       <div className="filter-bar">
         <Field
           label="Agent ID"
@@ -50,7 +43,14 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
         <QueryResult query={resolveRuleQuery} rows={1}>
           {(resolved) => (
             <>
-              <Why agent={agentOfLink} resolution={resolved} env={env} />
+              <p>
+                {env ? `In ${env} ` : ''}
+                <Data text={agentOfLink} max={120} /> gets{' '}
+                <AssignedBundle
+                  resolution={resolved}
+                  none="the deployment of its environment (no assignment)"
+                />
+              </p>
               <Considered
                 rules={rules.filter((rule) => !env || rule.env === env)}
                 agent={agentOfLink}
@@ -62,25 +62,6 @@ export function Tester({ rules }: { readonly rules: readonly Rule[] }): JSX.Elem
         </QueryResult>
       )}
     </Form>
-  );
-}
-
-function Why({
-  agent,
-  resolution: { bundle_name: bundle, source, rule_pattern: pattern },
-  env,
-}: Readonly<{ agent: string; resolution: Resolved; env: string | undefined }>): JSX.Element {
-  return (
-    <p>
-      {env ? `In ${env} ` : ''}
-      <Data text={agent} max={120} /> gets{' '}
-      {bundle === null ? (
-        'the deployment of its environment (no assignment)'
-      ) : (
-        <Data text={bundle} max={120} />
-      )}{' '}
-      <Because source={source} pattern={pattern} />
-    </p>
   );
 }
 
@@ -104,7 +85,7 @@ function Considered({
   readonly rules: readonly Rule[];
   readonly agent: string;
   readonly tags: { readonly [name: string]: string };
-  readonly resolution: Resolved;
+  readonly resolution: Reply<'resolveRule'>;
 }): JSX.Element | null {
   if (resolution.source === 'explicit') {
     return <p className="muted">Rules do not apply. The direct assignment takes precedence.</p>;

@@ -6,36 +6,33 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { rangeOf } from '../../lib/moving-range.ts';
 import { usePrefs } from '../../lib/prefs.ts';
-import { readOn, useCall, usePageRows, usePages } from '../../lib/query.ts';
-import { fixedRange, instantsOf, type Span, spanOf } from '../../lib/range.ts';
+import { readOn, usePageRows, usePages } from '../../lib/query.ts';
+import { fixedRange, type Span, spanOf } from '../../lib/range.ts';
 import { type Env as EnvName, useEnv, useFilters } from '../../lib/search.ts';
 import { clockTime, count, counted, middleCut, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import type { Slot, Track } from '../../ui/chart.ts';
-import { type Axis, type Bar, countWords, groupBars, Lane, Lanes } from '../../ui/lanes.tsx';
+import { countText, type Slot, type Track } from '../../ui/chart.ts';
+import { type Bar, countWords, groupBars, Lane, Lanes } from '../../ui/lanes.tsx';
 import { Env } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
+import { sumOf } from '../../ui/ribbon.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { TimeChart } from '../../ui/time-chart.tsx';
-import { bucketMsOf } from '../events/filters.ts';
-import { bucketsOfReply, firstBucket } from '../events/sample-events.ts';
+import { chartAxisOf } from '../events/filters.ts';
+import { useHistogram } from '../events/histogram.tsx';
+import { bucketsOfReply } from '../events/sample-events.ts';
 
 const lookMs = 15_000;
 const pageSize = 500;
 /** The newest in the range. The page names the cut. */
 const maxApprovals = 2_000;
 
-/** The ends of the range, rounded to the buckets of the chart. */
-function axisOf(span: Span, bucketMs: number): Axis {
-  return { from: firstBucket(span.from, bucketMs), until: Math.ceil(span.until / bucketMs) * bucketMs };
-}
-
 export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
   const [search] = useFilters();
   const env = useEnv();
   const { utc } = usePrefs();
   const span = spanOf(search, useNow(minuteMs));
-  const axis = axisOf(span, bucketMsOf(span));
+  const axis = chartAxisOf(span);
   const timelineQuery = usePages(
     'agentTimeline',
     { params: { agent_id: id }, query: { limit: pageSize, ...(env ? { env } : {}) } },
@@ -90,7 +87,6 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
                   id={id}
                   env={env ?? first?.reply.env ?? undefined}
                   span={span}
-                  axis={axis}
                   documents={first?.reply.documents ?? []}
                 />
               </dd>
@@ -155,12 +151,11 @@ function documentBar(document: Timeline['documents'][number], at: (time: number)
 const toneOf = (statuses: readonly string[]): string =>
   statuses.every((status) => status === 'approved') ? 'allow' : statuses.includes('denied') ? 'deny' : 'ask';
 
-const number = (value: number | null): string => count(value ?? 0);
 const tracks: readonly Track[] = [
-  { key: 'calls', label: 'calls', color: '--line-strong', text: number },
-  { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: number },
-  { key: 'asked', label: 'asked', icon: 'hand', text: number },
-  { key: 'would_deny', label: 'would deny', icon: 'eye', text: number },
+  { key: 'calls', label: 'calls', color: '--line-strong', text: countText },
+  { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: countText },
+  { key: 'asked', label: 'asked', icon: 'hand', text: countText },
+  { key: 'would_deny', label: 'would deny', icon: 'eye', text: countText },
 ];
 
 /** The calls of the agent, with a line for each change of its document. A selected range becomes that of the page. */
@@ -168,36 +163,22 @@ function Calls({
   id,
   env,
   span,
-  axis,
   documents,
 }: {
   readonly id: string;
   readonly env: EnvName | undefined;
   readonly span: Span;
-  readonly axis: Axis;
   readonly documents: readonly { readonly at: string }[];
 }): JSX.Element {
   const [, change] = useFilters();
-  const { from, until } = axis;
-  const slotMs = bucketMsOf(span);
-  const query = { agent_id: id, ...(env ? { env } : {}), bucket_seconds: slotMs / 1000 };
-  // The chart begins with a whole bucket. Its calls are those of the range.
-  const histogramQuery = useCall(
-    'eventHistogram',
-    { query: { ...query, ...instantsOf({ from: span.from, until }) } },
-    { keep: true, moves: true },
-  );
+  const { from, until, bucketMs: slotMs } = chartAxisOf(span);
+  const histogramQuery = useHistogram({ agent_id: id, ...(env ? { env } : {}) }, span);
   const slots = useMemo(
     () =>
       bucketsOfReply(histogramQuery.data ?? []).map(
         (bucket): Slot => ({
           at: bucket.at,
-          values: [
-            bucket.allowed + bucket.denied + bucket.asked + bucket.would_deny,
-            bucket.denied,
-            bucket.asked,
-            bucket.would_deny,
-          ],
+          values: [sumOf(bucket), bucket.denied, bucket.asked, bucket.would_deny],
         }),
       ),
     [histogramQuery.data],

@@ -78,7 +78,7 @@ export const moneyText = (sums: readonly Pick<AmountSum, 'currency' | 'sum'>[]):
 /** The same of these calls. */
 export const moneyIn = (calls: readonly Approval[]): string => moneyText(amountSums(calls.map(asRecord)));
 
-export interface ArgumentSum {
+interface ArgumentSum {
   readonly name: string;
   /** `EUR 1,200.00`, or a number if there is no currency. */
   readonly total: string;

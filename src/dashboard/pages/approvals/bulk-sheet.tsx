@@ -34,7 +34,7 @@ function useWholeCalls(calls: readonly Approval[]): readonly Approval[] {
   return calls.map((one, at) => (isCut(one) ? (answers[at]?.data ?? one) : one));
 }
 
-export interface BulkDialogProps {
+interface BulkDialogProps {
   /** Null: the sheet is closed. */
   readonly group: AlikeCalls | null;
   readonly reason: string;

@@ -10,7 +10,7 @@ import { type Held, HeldRow } from './held.tsx';
 import { pageSize } from './members.ts';
 import type { Approval } from './model.ts';
 
-export interface BulkProps {
+interface BulkProps {
   /** The selected pending approvals. */
   readonly calls: readonly Approval[];
   readonly held: Held;

@@ -3,7 +3,6 @@
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
-import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
 import { duration, plainJson, visible } from '../../lib/text.ts';
@@ -15,6 +14,7 @@ import { usePhone } from '../../ui/narrow.ts';
 import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { ReadToEnd } from '../../ui/read-to-end.tsx';
+import { type EventRow, payloadField } from '../events/event-row.ts';
 import { Decide, type DecideProps, Outcome } from './decide.tsx';
 import { type Approval, deadlineOf, decisions, isOfSample, markRead } from './model.ts';
 import { Snooze } from './snooze.tsx';
@@ -223,11 +223,11 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
 }
 
 /** A call in one line: the tool, and as many arguments as fit. */
-function callText({ tool_name: tool, payload }: Reply<'searchEvents'>[number]): string {
-  const args = (payload as { readonly tool_args?: unknown } | null)?.tool_args;
-  if (typeof args !== 'object' || args === null) return tool;
+function callText(row: EventRow): string {
+  const args = payloadField(row, 'tool_args');
+  if (typeof args !== 'object' || args === null) return row.tool_name;
   const valueTexts = Object.values(args).map((value) =>
     typeof value === 'string' ? value : JSON.stringify(value),
   );
-  return `${tool}(${valueTexts.join(', ')})`;
+  return `${row.tool_name}(${valueTexts.join(', ')})`;
 }

@@ -21,7 +21,7 @@ const holdMs = 5_000;
 /** A call that expires within this time is sent at once. Milliseconds. */
 const hurryMs = 15_000;
 
-export interface HeldDecision {
+interface HeldDecision {
   readonly ids: readonly string[];
   readonly approved: boolean;
   readonly reason: string;
@@ -30,7 +30,7 @@ export interface HeldDecision {
 }
 
 /** The calls whose decision was taken back, was dropped, or failed with an error. */
-export interface ReturnedCalls {
+interface ReturnedCalls {
   readonly ids: readonly string[];
   readonly error: ApiError | null;
 }

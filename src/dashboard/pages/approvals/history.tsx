@@ -7,7 +7,7 @@ import { argumentLine } from '../../lib/argument-line.ts';
 import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page-query.ts';
 import { usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, textOrNull } from '../../lib/text.ts';
 import {
   envColumn,
   nameColumn,
@@ -25,21 +25,17 @@ import { channelWord } from './model.ts';
 const pageSize = 100;
 type Decided = Reply<'listApprovals'>[number];
 
-const reasonOf = ({ decision_reason: reason }: Decided): string => (typeof reason === 'string' ? reason : '');
-const contractOf = ({ contract_name: name }: Decided): string => name ?? '';
-const decidedAt = (one: Decided): string => one.decided_at ?? one.created_at;
-
 const columns: readonly Column<Decided>[] = [
   nameColumn('tool', 'Tool', (one) => one.tool_name, 1.2),
   verdictColumn('outcome', 'Outcome', (one) => one.status, 1.6),
   nameColumn('arguments', 'Arguments', (one) => argumentLine(one.tool_args), 2),
-  nameColumn('contract', 'Contract', contractOf, 1.3),
+  nameColumn('contract', 'Contract', (one) => one.contract_name, 1.3),
   nameColumn('agent', 'Agent', (one) => one.agent_id, 1.4),
   envColumn('env', 'Environment', (one) => one.env, 1.4),
   nameOrColumn('nobody', false)('by', 'Decided by', (one) => one.decided_by, 1.6),
   wordColumn('through', 'Channel', (one) => one.decided_via && channelWord(one.decided_via), 1.1),
-  textColumn(80)('reason', 'Reason', reasonOf, 1.7),
-  timeColumn('when', 'Time', decidedAt, 1.4),
+  textColumn(80)('reason', 'Reason', (one) => textOrNull(one.decision_reason), 1.7),
+  timeColumn('when', 'Time', (one) => one.decided_at ?? one.created_at, 1.4),
 ];
 
 export const inboxLanguage: QueryLanguage = {

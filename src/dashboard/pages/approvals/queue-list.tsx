@@ -21,7 +21,7 @@ import type { Approval } from './model.ts';
 import type { Section } from './sections.ts';
 import { Taken } from './take.tsx';
 
-export interface QueueListProps {
+interface QueueListProps {
   readonly sections: readonly Section[];
   readonly chosen: Approval | undefined;
   readonly selected: ReadonlySet<string>;

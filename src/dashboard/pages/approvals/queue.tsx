@@ -37,7 +37,7 @@ interface Passed {
 /** A new card ignores clicks for this time, because they are meant for the previous card. Milliseconds. */
 const arrivalMs = 500;
 
-export interface QueueProps {
+interface QueueProps {
   readonly list: readonly Approval[];
   readonly narrowed: boolean;
   /** The snoozed calls. */

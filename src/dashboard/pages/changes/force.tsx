@@ -4,7 +4,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { Field } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
 
-export interface ForceFormProps {
+interface ForceFormProps {
   /** Accessible name. Default: the label of the button. */
   readonly label?: string;
   /** Label of the button. */

@@ -9,9 +9,8 @@ import { middleCut, visible } from '../../lib/text.ts';
 import { Select } from '../../ui/form.tsx';
 import { Empty, PageHead } from '../../ui/parts.tsx';
 import { type DeploySource, Plan } from './plan.tsx';
-import type { Deployed } from './rollout.tsx';
 import { Undeploy } from './undeploy.tsx';
-import { keepWarnings } from './warnings.ts';
+import { keepWarnings, type Warnings } from './warnings.ts';
 
 export default function NewChange(): JSX.Element {
   const [{ bundle, composition, version, undeploy }, change] = useFilters();
@@ -24,9 +23,9 @@ export default function NewChange(): JSX.Element {
       ? { kind: 'bundle', name: bundle, version: Number(version) }
       : null;
   const isUndeploy = undeploy === 'true' && bundle !== undefined;
-  const done = (deployed: Deployed): void => {
-    keepWarnings(deployed.id, deployed.warnings);
-    void navigate({ ...linkTo.deployment(deployed.id), search: {} as never, replace: true });
+  const done = (id: string, warnings: Warnings): void => {
+    keepWarnings(id, warnings);
+    void navigate({ ...linkTo.deployment(id), search: {} as never, replace: true });
   };
   const words = middleCut(visible(name), 120);
   const title = isUndeploy

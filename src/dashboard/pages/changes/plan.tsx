@@ -2,7 +2,7 @@
 // the button.
 import { type JSX, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
-import type { ApiError, Input, Reply } from '../../lib/api.ts';
+import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import type { Env as Environment } from '../../lib/search.ts';
@@ -14,7 +14,7 @@ import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
 import { ReplayPanel } from '../documents/replay.tsx';
 import { ForceForm } from './force.tsx';
-import { type Deployed, touched } from './rollout.tsx';
+import type { Warnings } from './warnings.ts';
 
 export interface DeploySource {
   readonly kind: 'composition' | 'bundle';
@@ -42,46 +42,34 @@ function useNext(source: DeploySource) {
   };
 }
 
+/** Queries that a deployment invalidates. */
+const touched = [
+  'listDeployments',
+  'listBundles',
+  'listBundleVersions',
+  'currentBundle',
+  'bundleImpact',
+] as const;
+
 /** The deployment of either source, and its outcome. */
-function useDeploy(
-  source: DeploySource,
-  env: Environment,
-  before: number | null,
-  onDone: (done: Deployed) => void,
-) {
+function useDeploy({ kind, name, version = 0 }: DeploySource, env: Environment, onDone: PlanProps['onDone']) {
   const composition = useAction('deployComposition', touched);
   const bundle = useAction('deployBundle', touched);
   const run = (reason: string | null, isForced: boolean): void => {
-    const query = isForced ? { query: { force: 'true' } } : {};
-    const body = reason === null ? { env } : { env, reason };
-    const common = { name: source.name, env, before, reason };
-    if (source.kind === 'composition') {
-      composition.mutate(
-        { params: { name: source.name }, ...query, body } as Input<'deployComposition'>,
-        (deployment: Reply<'deployComposition'>) =>
-          onDone({
-            ...common,
-            ...deployment,
-            id: deployment.deployment_id,
-            version: deployment.bundle_version,
-          }),
+    const rest = {
+      ...(isForced ? { query: { force: 'true' } as const } : {}),
+      body: reason === null ? { env } : { env, reason },
+    };
+    if (kind === 'composition')
+      composition.mutate({ params: { name }, ...rest }, ({ deployment_id: id, warnings }) =>
+        onDone(id, warnings),
       );
-    } else {
-      bundle.mutate(
-        {
-          params: { name: source.name, version: source.version ?? 0 },
-          ...query,
-          body,
-        } as Input<'deployBundle'>,
-        (deployment: Reply<'deployBundle'>) =>
-          onDone({ ...common, ...deployment, version: deployment.bundle_version, env }),
-      );
-    }
+    else bundle.mutate({ params: { name, version }, ...rest }, ({ id, warnings }) => onDone(id, warnings));
   };
   return {
     run,
     busy: composition.isPending || bundle.isPending,
-    error: (composition.error ?? bundle.error) as ApiError | null,
+    error: composition.error ?? bundle.error,
   };
 }
 
@@ -108,12 +96,13 @@ function useBase(name: string, env: Environment) {
   };
 }
 
-export function Plan(props: {
+interface PlanProps {
   readonly source: DeploySource;
   readonly env: Environment;
-  readonly onDone: (done: Deployed) => void;
-}): JSX.Element {
-  const { source, env, onDone } = props;
+  readonly onDone: (deploymentId: string, warnings: Warnings) => void;
+}
+
+export function Plan({ source, env, onDone }: PlanProps): JSX.Element {
   const cannot = useActionBlockReason(source.kind === 'bundle' ? 'deployBundle' : 'deployComposition', [env]);
   const [reason, setReason] = useState('');
   // A document that already runs is deployed on the second press: agents get it again.
@@ -123,8 +112,7 @@ export function Plan(props: {
   const { current, none, before, hasMoved, accept } = base;
   const runningVersion = none ? null : (current.data?.version ?? null);
   const isSame = !none && before !== undefined && before === next.text;
-  // After a deployment without changes, there is nothing to roll back.
-  const { run, busy, error } = useDeploy(source, env, isSame ? null : runningVersion, onDone);
+  const { run, busy, error } = useDeploy(source, env, onDone);
   // Loaded data stays after a failed reload, because the outcome of the action appears below it.
   const isRefused = useRefused(error?.code === 'unprocessable', env);
   // The comparison and the impact need each other.
@@ -256,7 +244,7 @@ function Comparison({
 }
 
 /** A deployment of a version below the current one is a roll-back, unless both are the same document. */
-export function actOf(source: DeploySource, env: Environment, runningVersion: number | null): string {
+function actOf(source: DeploySource, env: Environment, runningVersion: number | null): string {
   const { version } = source;
   const isBack = version !== undefined && runningVersion !== null && version < runningVersion;
   if (isBack) return `Roll back ${env} to v${version}`;

@@ -2,7 +2,6 @@
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
-import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Data } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -14,27 +13,6 @@ import './changes.css';
  */
 const namesMs = 30_000;
 const maxAgents = 100;
-
-export interface Deployed {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly env: Environment;
-  readonly forced: boolean;
-  readonly reason: string | null;
-  /** The version before it in the environment; null for none. */
-  readonly before: number | null;
-  readonly warnings: Reply<'deployBundle'>['warnings'];
-}
-
-/** Queries that a deployment invalidates. */
-export const touched = [
-  'listDeployments',
-  'listBundles',
-  'listBundleVersions',
-  'currentBundle',
-  'bundleImpact',
-] as const;
 
 type Rollout = Reply<'deploymentRollout'>;
 

@@ -9,6 +9,7 @@ import {
   type ChannelType,
   type ConfigText,
   configOf,
+  type FilterText,
   filtersOf,
   filterTextOf,
   kinds,
@@ -76,8 +77,6 @@ export function ChannelForm({
     </Form>
   );
 }
-
-type FilterText = ReturnType<typeof filterTextOf>;
 
 function FilterFields({
   filters,

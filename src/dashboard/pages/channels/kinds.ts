@@ -4,7 +4,7 @@ import type { Reply } from '../../lib/api.ts';
 export type Channel = Reply<'listChannels'>[number];
 export type ChannelType = Channel['channel_type'];
 
-export interface ConfigField {
+interface ConfigField {
   readonly key: string;
   readonly label: string;
   readonly help?: string;

@@ -17,8 +17,6 @@ import { type Channel, filterWords, kinds } from './kinds.ts';
 
 export default function ChannelPage(): JSX.Element {
   const { id } = useIds('id');
-  const me = useSignedIn();
-  const navigate = useNavigate();
   const channelsQuery = useCall('listChannels', { query: { limit: 1000 } });
   const channel = channelsQuery.data?.find((one) => one.id === id);
   return (
@@ -35,12 +33,7 @@ export default function ChannelPage(): JSX.Element {
               text="An admin may have deleted it. Open the list to see all channels."
             />
           ) : (
-            <One
-              key={channel.id}
-              channel={channel}
-              admin={me.is_admin}
-              onGone={() => void navigate({ to: '/admin/channels', replace: true })}
-            />
+            <One key={channel.id} channel={channel} />
           )
         }
       </QueryResult>
@@ -48,17 +41,20 @@ export default function ChannelPage(): JSX.Element {
   );
 }
 
-function One({
-  channel,
-  admin,
-  onGone,
-}: Readonly<{ channel: Channel; admin: boolean; onGone: () => void }>): JSX.Element {
+function One({ channel }: { readonly channel: Channel }): JSX.Element {
+  const { is_admin: admin } = useSignedIn();
+  const navigate = useNavigate();
   const test = useAction('testChannel', ['listChannels', 'listDeliveries']);
   const update = useAction('updateChannel', ['listChannels']);
   const [removing, setRemoving] = useState(false);
   // The initial state of the form: a test, a switch or another person's change must not discard input.
   const [formed, setFormed] = useState(channel);
   const params = { channel_id: channel.id };
+  const waiting = useCall(
+    'listDeliveries',
+    { params, query: { status: 'waiting', limit: 1000 } },
+    { enabled: removing },
+  );
   return (
     <>
       <section className="form">
@@ -108,36 +104,20 @@ function One({
           />
         </Section>
       )}
-      <Remove channel={channel} open={removing} onClose={() => setRemoving(false)} onGone={onGone} />
+      <RemovalDialog
+        operation="deleteChannel"
+        refreshes={['listChannels']}
+        title="Delete channel"
+        input={{ params }}
+        open={removing}
+        onClose={() => setRemoving(false)}
+        onDone={() => void navigate({ to: '/admin/channels', replace: true })}
+      >
+        <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
+        {waiting.data === undefined
+          ? 'Unsent messages are discarded.'
+          : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
+      </RemovalDialog>
     </>
-  );
-}
-
-function Remove({
-  channel,
-  open,
-  onClose,
-  onGone,
-}: Readonly<{ channel: Channel; open: boolean; onClose: () => void; onGone: () => void }>): JSX.Element {
-  const params = { channel_id: channel.id };
-  const waiting = useCall(
-    'listDeliveries',
-    { params, query: { status: 'waiting', limit: 1000 } },
-    { enabled: open },
-  );
-  return (
-    <RemovalDialog
-      operation="deleteChannel"
-      refreshes={['listChannels']}
-      title="Delete channel"
-      input={{ params }}
-      {...{ open, onClose }}
-      onDone={onGone}
-    >
-      <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
-      {waiting.data === undefined
-        ? 'Unsent messages are discarded.'
-        : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
-    </RemovalDialog>
   );
 }

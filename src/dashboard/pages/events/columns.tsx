@@ -1,21 +1,15 @@
 // The columns of the list of events.
 import { verdictWordOf } from '../../../event/rules/query/match.ts';
-import type { Reply } from '../../lib/api.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
+import { textOrNull } from '../../lib/text.ts';
 import { afterCall, CallVerdict } from '../../ui/call-verdict.tsx';
 import { envColumn, instantColumn, nameColumn, proseColumn, verdictColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { type EventRow, payloadField } from './event-row.ts';
 
-export type EventRow = Reply<'searchEvents'>[number];
+const payloadText = (row: EventRow, name: string): string => textOrNull(payloadField(row, name)) ?? '';
 
-/** A text from the payload. The hub leaves large fields out of lists. */
-export const payloadText = ({ payload }: Pick<EventRow, 'payload'>, name: string): string => {
-  const value = (payload as { readonly [name: string]: unknown } | null)?.[name];
-  return typeof value === 'string' ? value : '';
-};
-
-const argumentsOf = ({ payload }: EventRow): string =>
-  argumentLine((payload as { readonly tool_args?: unknown } | null)?.tool_args);
+const argumentsOf = (row: EventRow): string => argumentLine(payloadField(row, 'tool_args'));
 
 /** Columns whose values are those of the field of the same name in the query language. */
 const queried: ReadonlySet<string> = new Set(['tool', 'verdict', 'agent', 'contract', 'env']);

@@ -5,7 +5,7 @@ import { type JSX, type ReactNode, useMemo, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall, usePages } from '../../lib/query.ts';
-import { counted, duration, milliseconds, plainJson } from '../../lib/text.ts';
+import { counted, duration, milliseconds, plainJson, textOrNull } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
@@ -13,22 +13,12 @@ import { DataLink, DataParagraph, NameLink } from '../../ui/names.tsx';
 import { Button, Data, Env, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
-import { type Condition, ConditionRow, Explain } from './explain.tsx';
+import { type EventRow, payloadField } from './event-row.ts';
+import { type Condition, Conditions, Explain } from './explain.tsx';
 import { MakeContract } from './make.tsx';
 
 type Whole = Reply<'getEvent'>;
 type Payload = { readonly [name: string]: unknown };
-
-interface Evaluated {
-  readonly id?: unknown;
-  readonly name?: unknown;
-  readonly type?: unknown;
-  readonly passed?: unknown;
-  readonly fired?: unknown;
-  readonly matched?: unknown;
-  readonly effect?: unknown;
-  readonly message?: unknown;
-}
 
 export function EventDetail({
   id,
@@ -52,8 +42,6 @@ const conditionsOf = (outcome: object): readonly Condition[] => {
   return Array.isArray(list) ? (list.slice(0, 100) as Condition[]) : [];
 };
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-
 interface FactProps {
   readonly name: string;
   /** Null: the event has no such fact, and nothing appears. Absent: the children are its content. */
@@ -72,7 +60,7 @@ const Fact = ({ name, text, max, children }: FactProps): JSX.Element | null =>
 
 function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boolean }): JSX.Element {
   const payload = event.payload ?? {};
-  const run = textOf(payload.run_id);
+  const run = textOrNull(payload.run_id);
   return (
     <div className="event-detail">
       <div className="event-head">
@@ -83,7 +71,7 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
           {event.sample && <span className="tag">sample</span>} <CallVerdict {...event} />
         </span>
       </div>
-      <DataParagraph className="event-reason" text={textOf(payload.reason)} mono={false} max={1_000} />
+      <DataParagraph className="event-reason" text={textOrNull(payload.reason)} mono={false} max={1_000} />
       <section>
         <h2>Arguments</h2>
         <CallArguments args={payload.tool_args} />
@@ -105,10 +93,10 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
 }
 
 function Facts({ event, payload }: { readonly event: Whole; readonly payload: Payload }): JSX.Element {
-  const parent = textOf(payload.parent_call_id);
-  const contract = textOf(payload.decision_name);
-  const session = textOf(payload.session_id);
-  const policy = textOf(payload.policy_version);
+  const parent = textOrNull(payload.parent_call_id);
+  const contract = textOrNull(payload.decision_name);
+  const session = textOrNull(payload.session_id);
+  const policy = textOrNull(payload.policy_version);
   const { principal, decision_source: source } = payload;
   return (
     <dl className="facts">
@@ -126,7 +114,7 @@ function Facts({ event, payload }: { readonly event: Whole; readonly payload: Pa
       </Fact>
       {contract && (
         <Fact name="Decided by">
-          <DataLink link={linkTo.contract(contract)} text={contract} /> <Tag text={textOf(source)} />
+          <DataLink link={linkTo.contract(contract)} text={contract} /> <Tag text={textOrNull(source)} />
         </Fact>
       )}
       <Fact name="Mode" text={event.mode} max={60} />
@@ -203,10 +191,7 @@ function Outcomes({ outcomes }: { readonly outcomes: Whole['outcomes'] }): JSX.E
               {(one.reason ?? one.error) && (
                 <Data text={one.reason ?? one.error ?? ''} mono={false} max={300} />
               )}
-              {conditionsOf(one).map((condition, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
-                <ConditionRow key={index} condition={condition} />
-              ))}
+              <Conditions conditions={conditionsOf(one)} />
             </span>
             <Time at={one.timestamp} />
           </li>
@@ -219,7 +204,7 @@ function Outcomes({ outcomes }: { readonly outcomes: Whole['outcomes'] }): JSX.E
 function Contracts({ payload }: { readonly payload: Payload }): JSX.Element | null {
   const list = [payload.contracts_evaluated, payload.rules_evaluated].find(
     (one) => Array.isArray(one) && one.length > 0,
-  ) as readonly Evaluated[] | undefined;
+  ) as readonly Payload[] | undefined;
   if (!list) return null;
   return (
     <section>
@@ -228,12 +213,13 @@ function Contracts({ payload }: { readonly payload: Payload }): JSX.Element | nu
         {list.slice(0, 200).map((one, index) => {
           const fired = one.fired === true || one.passed === false;
           const name = String(one.id ?? one.name ?? '?');
+          const message = textOrNull(one.message);
           return (
             // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
             <li key={`${name}${index}`} className="feed-row">
               <span>
-                <Data text={name} max={120} /> <Tag text={textOf(one.type)} />{' '}
-                {textOf(one.message) && <Data text={String(one.message)} mono={false} max={200} />}
+                <Data text={name} max={120} /> <Tag text={textOrNull(one.type)} />{' '}
+                {message && <Data text={message} mono={false} max={200} />}
               </span>
               <span className={fired ? 'tone-deny' : 'muted'}>{fired ? 'fired' : 'passed'}</span>
             </li>
@@ -246,14 +232,16 @@ function Contracts({ payload }: { readonly payload: Payload }): JSX.Element | nu
 
 const callsPerPage = 200;
 
-type Call = Reply<'searchEvents'>[number];
+/** Calls below this depth have its indentation. */
+const maxDepth = 3;
 
 /** Nesting depth of each call below its outer calls, by call id. */
-function depthsOf(calls: readonly Call[]): ReadonlyMap<unknown, number> {
-  const parentOf = ({ payload }: Call): unknown =>
-    (payload as { readonly [name: string]: unknown } | null)?.parent_call_id;
+function depthsOf(calls: readonly EventRow[]): ReadonlyMap<unknown, number> {
   const depths = new Map<unknown, number>();
-  for (const call of calls) depths.set(call.call_id, Math.min(8, (depths.get(parentOf(call)) ?? -1) + 1));
+  for (const call of calls) {
+    const parentDepth = depths.get(payloadField(call, 'parent_call_id')) ?? -1;
+    depths.set(call.call_id, Math.min(maxDepth, parentDepth + 1));
+  }
   return depths;
 }
 

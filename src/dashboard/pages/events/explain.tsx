@@ -38,7 +38,13 @@ const maxLines = 400;
 const valueText = (value: unknown): string =>
   value === undefined || value === null ? 'missing' : (JSON.stringify(value) ?? 'missing');
 
-export function ConditionRow({ condition }: { readonly condition: Condition }): JSX.Element {
+export const Conditions = ({ conditions }: { readonly conditions: readonly Condition[] }) =>
+  conditions.map((condition, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
+    <ConditionRow key={index} condition={condition} />
+  ));
+
+function ConditionRow({ condition }: { readonly condition: Condition }): JSX.Element {
   const { path, operator, expected, actual, result } = condition;
   const [tone, word] = results[result] ?? ['muted', result];
   return (
@@ -154,21 +160,13 @@ function Lines({ data: { contract, conditions } }: { readonly data: Explanation 
                 <code>
                   <Data text={text === '' ? ' ' : text} max={400} />
                 </code>
-                {conditions.map((one, index) =>
-                  one.line === first + at ? (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
-                    <ConditionRow key={index} condition={one} />
-                  ) : null,
-                )}
+                <Conditions conditions={conditions.filter(({ line }) => line === first + at)} />
               </div>
             </li>
           ))}
         </ol>
       )}
-      {others.map((one, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the order is the order of evaluation
-        <ConditionRow key={index} condition={one} />
-      ))}
+      <Conditions conditions={others} />
     </>
   );
 }

@@ -1,16 +1,16 @@
 // The filters beside the list of events.
 
-/** Fields with counts beside the list. */
-export const facetNames = ['first_verdict', 'tool_name', 'agent_id', 'decision_name', 'mode', 'env'] as const;
-export type FacetName = (typeof facetNames)[number];
-export const facetLabels: { readonly [N in FacetName]: string } = {
-  first_verdict: 'Verdict',
-  tool_name: 'Tool',
-  agent_id: 'Agent',
-  decision_name: 'Contract',
-  mode: 'Mode',
-  env: 'Environment',
-};
+/** Fields with counts beside the list: the label of each, and its word in queries. */
+export const facetFields = {
+  first_verdict: { label: 'Verdict', field: 'verdict' },
+  tool_name: { label: 'Tool', field: 'tool' },
+  agent_id: { label: 'Agent', field: 'agent' },
+  decision_name: { label: 'Contract', field: 'contract' },
+  mode: { label: 'Mode', field: 'mode' },
+  env: { label: 'Environment', field: 'env' },
+} as const;
+export type FacetName = keyof typeof facetFields;
+export const facetNames = Object.keys(facetFields) as readonly FacetName[];
 
 /** The filter by a field: a parameter of stored addresses. */
 export const filterBy = (name: FacetName, value: string): { readonly [parameter: string]: string } => ({

@@ -4,8 +4,8 @@ import { hasFilter, toggled, useEventQuery } from '../../lib/event-query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Name, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
-import type { EventRow } from './columns.tsx';
-import { facetLabels, facetNames, filterBy } from './facet-names.ts';
+import type { EventRow } from './event-row.ts';
+import { facetFields, facetNames, filterBy } from './facet-names.ts';
 import type { filterOf } from './filters.ts';
 import { useFacets } from './use-facets.ts';
 
@@ -53,7 +53,7 @@ export function Facets({
                 const all = open.includes(name);
                 return (
                   <details key={name} className="facet" open>
-                    <summary>{facetLabels[name]}</summary>
+                    <summary>{facetFields[name].label}</summary>
                     <ul>
                       {top.slice(0, all ? top.length : few).map(({ value, count: size }) => (
                         <li key={value}>

@@ -30,3 +30,13 @@ export function bucketMsOf({ from, until }: Span): number {
   const minutes = (until - from) / minuteMs / 96;
   return (round.find((one) => one >= minutes) ?? 1_440) * minuteMs;
 }
+
+/** The start of the bucket that a range begins in, in epoch milliseconds. */
+export const firstBucket = (from: number, bucketMs: number): number => Math.floor(from / bucketMs) * bucketMs;
+
+/** The ends of a chart of the span, rounded to its buckets. */
+export function chartAxisOf(span: Span) {
+  const bucketMs = bucketMsOf(span);
+  const until = Math.ceil(span.until / bucketMs) * bucketMs;
+  return { from: firstBucket(span.from, bucketMs), until, bucketMs };
+}

@@ -16,10 +16,10 @@ import { Empty, Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Ribbon, Sparkline, sumOf } from '../../ui/ribbon.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import type { EventRow } from './columns.tsx';
-import { facetLabels, filterBy, type GroupField, groupFields } from './facet-names.ts';
-import { bucketMsOf, type EventFilters, questionOf } from './filters.ts';
-import { bucketsOfReply, bucketsOfRows, facetValue, firstBucket } from './sample-events.ts';
+import type { EventRow } from './event-row.ts';
+import { facetFields, filterBy, type GroupField, groupFields } from './facet-names.ts';
+import { bucketMsOf, type EventFilters, firstBucket, questionOf } from './filters.ts';
+import { bucketsOfReply, bucketsOfRows, facetValue } from './sample-events.ts';
 import { useFacets } from './use-facets.ts';
 
 /** Values in the table. */
@@ -36,7 +36,7 @@ interface Group {
   readonly bars: ReturnType<typeof barsOf> | undefined;
 }
 
-export interface GroupedProps {
+interface GroupedProps {
   readonly by: GroupField;
   readonly filter: EventFilters;
   readonly span: Span;
@@ -185,7 +185,7 @@ function useColumns(by: GroupField, groups: readonly Group[], least: string): re
   return [
     {
       key: by,
-      label: facetLabels[groupFields[by]],
+      label: facetFields[groupFields[by]].label,
       width: 2,
       sort: ({ value }) => value,
       cell: ({ value }) => (

@@ -7,9 +7,16 @@ import { stackLabelWidth } from '../../ui/chart.ts';
 import { DeploymentMarkers, useDeploymentMarkers } from '../../ui/deployment-markers.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { VerdictChart } from '../../ui/verdict-charts.tsx';
-import type { EventRow } from './columns.tsx';
-import { bucketMsOf, type EventFilters, questionOf } from './filters.ts';
-import { bucketsOfReply, bucketsOfRows, firstBucket } from './sample-events.ts';
+import type { EventRow } from './event-row.ts';
+import { chartAxisOf, type EventFilters, questionOf } from './filters.ts';
+import { bucketsOfReply, bucketsOfRows } from './sample-events.ts';
+
+/** The calls of the span. The chart begins with a whole bucket; its calls are those of the span, as in the counts. */
+export function useHistogram(filter: EventFilters, span: Span, enabled = true) {
+  const { until, bucketMs } = chartAxisOf(span);
+  const query = { ...filter, ...instantsOf({ from: span.from, until }), bucket_seconds: bucketMs / 1000 };
+  return useCall('eventHistogram', { query }, { enabled, keep: true, moves: true });
+}
 
 export function Histogram({
   filter,
@@ -24,21 +31,8 @@ export function Histogram({
   readonly sampleRows: readonly EventRow[] | null;
 }): JSX.Element {
   const [, change] = useFilters();
-  const bucketMs = bucketMsOf(span);
-  const from = firstBucket(span.from, bucketMs);
-  const until = Math.ceil(span.until / bucketMs) * bucketMs;
-  const eventHistogramQuery = useCall(
-    'eventHistogram',
-    {
-      query: {
-        ...filter,
-        // The chart begins with a whole bucket. Its calls are those of the range, as in the filters' counts.
-        ...instantsOf({ from: span.from, until }),
-        bucket_seconds: bucketMs / 1000,
-      },
-    },
-    { enabled: enabled && sampleRows === null, keep: true, moves: true },
-  );
+  const { from, until, bucketMs } = chartAxisOf(span);
+  const eventHistogramQuery = useHistogram(filter, span, enabled && sampleRows === null);
   const isOld = useIsOld(eventHistogramQuery, questionOf(filter, span));
   const sampleBuckets = useMemo(
     () => sampleRows && bucketsOfRows(sampleRows, from, bucketMs),

@@ -8,26 +8,24 @@ import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { eventLanguage, useEventQuery, withValue } from '../../lib/event-query.ts';
-import { pagesKey, queries, readOn, usePages } from '../../lib/query.ts';
+import { pagesKey, queries, readOn, usePageRows, usePages } from '../../lib/query.ts';
 import { type Span, spanOf } from '../../lib/range.ts';
-import { useFilters } from '../../lib/search.ts';
+import { useFilter, useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
-import type { LiveFrame } from '../../live/cache.ts';
-import { followFrames } from '../../live/live.ts';
+import { useFrames } from '../../live/use-frames.ts';
 import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { usePeek, Views } from '../../ui/list.tsx';
+import { Views } from '../../ui/list.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
 import { Button, PageHead, PreciseTime, TabHead } from '../../ui/parts.tsx';
-import { Peek } from '../../ui/peek.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Split } from '../../ui/split.tsx';
-import { Table } from '../../ui/table.tsx';
-import { columns, type EventRow } from './columns.tsx';
-import { EventDetail } from './detail.tsx';
-import { facetLabels, groupFields, isGroupField } from './facet-names.ts';
+import { columns } from './columns.tsx';
+import type { EventRow } from './event-row.ts';
+import { EventTable } from './event-table.tsx';
+import { facetFields, groupFields, isGroupField } from './facet-names.ts';
 import { Facets } from './facets.tsx';
 import { type EventFilters, filterOf, questionOf } from './filters.ts';
 import { Grouped } from './grouped.tsx';
@@ -77,7 +75,7 @@ export default function Explore(): JSX.Element {
 const groupings: readonly (readonly [string, string])[] = [
   ['', 'No grouping'],
   ...Object.entries(groupFields).map(
-    ([word, name]) => [word, `By ${facetLabels[name].toLowerCase()}`] as const,
+    ([word, name]) => [word, `By ${facetFields[name].label.toLowerCase()}`] as const,
   ),
 ];
 
@@ -183,7 +181,7 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
     if (follow && !reading) reload();
     else setArrived((before) => before + 1);
   });
-  const take = useEffectEvent((frame: LiveFrame): void => {
+  useFrames((frame) => {
     if (frame.type !== 'stats_changed') return;
     const calls = frame.allowed + frame.denied + frame.would_deny + frame.asked;
     if (!follow || reading) setArrived((before) => before + calls);
@@ -192,7 +190,6 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
       after(followMs, () => reloadList());
     }
   });
-  useEffect(() => followFrames((frame) => take(frame)), []);
   return arrived;
 }
 
@@ -217,21 +214,14 @@ function useList(filter: EventFilters, span: Span, enabled: boolean) {
     );
     void queries.invalidateQueries({ queryKey });
   }, [input, options]);
-  const listed = useMemo(
-    () =>
-      visibleEvents(
-        (eventsQuery.data?.pages ?? []).flatMap(({ reply }) => reply),
-        maxRows,
-      ),
-    [eventsQuery.data],
-  );
+  const loadedRows = usePageRows(eventsQuery, ({ reply }) => reply);
+  const listed = useMemo(() => visibleEvents(loadedRows, maxRows), [loadedRows]);
   return { eventsQuery, reload, key, ...listed };
 }
 
 const startOf = (range: string): string =>
   new Date(spanOf({ from: `now-${range}` }, serverNow()).from).toISOString();
 
-const keyOf = ({ id }: EventRow): string => id;
 const linkOf = ({ id }: EventRow) => linkTo.event(id);
 
 function List({
@@ -239,11 +229,11 @@ function List({
   span,
   follow,
 }: Readonly<{ list: ReturnType<typeof useList>; span: Span; follow: boolean }>): JSX.Element {
-  const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
+  const [peek] = useFilter('peek');
   const eventQuery = useEventQuery();
   const [generation, setGeneration] = useState(0);
   const { searchedTo, isSearching, stop, goOn } = useSearchFurther(eventsQuery, key, pageSize);
-  const reading = id !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
+  const reading = peek !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
     // Events can leave the span without a new event, and no frame announces that.
@@ -277,17 +267,12 @@ function List({
               hasRange
             />
           ) : (
-            <Table
+            <EventTable
               name="events"
-              dense
               nameOf={(row) => visible(row.tool_name).slice(0, 200)}
               rows={rows}
               columns={columns}
-              grid="Events"
-              keyOf={keyOf}
-              chosen={id}
               linkOf={linkOf}
-              onOpen={open}
               onTerm={(field, value, isNegated) =>
                 eventQuery.change(withValue(eventQuery, field, value, isNegated))
               }
@@ -318,11 +303,6 @@ function List({
           )
         }
       </QueryResult>
-      {row && (
-        <Peek key={row.id} title="Event" page={linkOf(row)} onClose={close}>
-          <EventDetail id={row.id} isPeek />
-        </Peek>
-      )}
     </div>
   );
 }

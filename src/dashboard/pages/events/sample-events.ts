@@ -3,9 +3,8 @@
 import { verdictWordOf } from '../../../event/rules/query/match.ts';
 import type { Reply } from '../../lib/api.ts';
 import type { VerdictCounts } from '../../lib/series.ts';
-import type { FacetName } from './facet-names.ts';
-
-type EventRow = Reply<'searchEvents'>[number];
+import { type EventRow, payloadField } from './event-row.ts';
+import { type FacetName, facetNames } from './facet-names.ts';
 
 /**
  * The rows to show, of those that the hub found.
@@ -27,9 +26,6 @@ export function visibleEvents(
     ? { rows: reported, isSample: false, isFull }
     : { rows, isSample: rows.length > 0, isFull };
 }
-
-/** The start of the bucket that a range begins in, in epoch milliseconds. */
-export const firstBucket = (from: number, bucketMs: number): number => Math.floor(from / bucketMs) * bucketMs;
 
 /** The buckets of the hub's answer. */
 export const bucketsOfReply = (reply: Reply<'eventHistogram'>): readonly VerdictCounts[] =>
@@ -58,9 +54,8 @@ export function bucketsOfRows(
 
 /** The value of a row that a facet counts it under; null: none. */
 export function facetValue(row: EventRow, name: FacetName): string | null {
-  const payload = row.payload as { readonly decision_name?: unknown } | null;
   if (name === 'first_verdict') return verdictWordOf(row.verdict, row.mode);
-  const value = name === 'decision_name' ? payload?.decision_name : row[name];
+  const value = name === 'decision_name' ? payloadField(row, name) : row[name];
   return typeof value === 'string' ? value : null;
 }
 
@@ -79,12 +74,5 @@ export const facetsOfRows = (
   rows: readonly EventRow[],
 ): { readonly total: number; readonly facets: Pick<Reply<'eventFacets'>['facets'], FacetName> } => ({
   total: rows.length,
-  facets: {
-    agent_id: countedValues(rows, 'agent_id'),
-    tool_name: countedValues(rows, 'tool_name'),
-    first_verdict: countedValues(rows, 'first_verdict'),
-    mode: countedValues(rows, 'mode'),
-    decision_name: countedValues(rows, 'decision_name'),
-    env: countedValues(rows, 'env'),
-  },
+  facets: Object.fromEntries(facetNames.map((name) => [name, countedValues(rows, name)])) as never,
 });

@@ -12,21 +12,12 @@ import { useFilters } from '../../lib/search.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { QueryBar } from '../../ui/query-bar.tsx';
 import { argumentValues } from './argument-values.ts';
-import { type FacetName, facetLabels } from './facet-names.ts';
+import { payloadField } from './event-row.ts';
+import { facetFields, facetNames } from './facet-names.ts';
 import { filterOf } from './filters.ts';
 
 /** Calls whose arguments are offered. */
 const maxCalls = 100;
-
-/** Field of the query by facet. */
-const fields: { readonly [N in FacetName]: string } = {
-  first_verdict: 'verdict',
-  tool_name: 'tool',
-  agent_id: 'agent',
-  decision_name: 'contract',
-  mode: 'mode',
-  env: 'env',
-};
 
 /** The only tool that the finished terms of a text allow. */
 function toolOf(text: string): string | undefined {
@@ -52,13 +43,11 @@ function useValues(typed: string | null) {
     { enabled: /^-?(args|principal)\./.test(lastTerm(typed ?? '')), moves: true },
   );
   return useMemo(() => {
-    const names = Object.keys(facetLabels) as FacetName[];
-    const part = (name: 'tool_args' | 'principal') =>
-      (calls ?? []).map(({ payload }) => (payload as { readonly [key: string]: unknown } | null)?.[name]);
+    const part = (name: string) => (calls ?? []).map((call) => payloadField(call, name));
     return {
       ...Object.fromEntries(
-        names.map((name) => [
-          fields[name],
+        facetNames.map((name) => [
+          facetFields[name].field,
           counts?.facets[name].top.map(({ value, count }) => [value, count] as const) ?? [],
         ]),
       ),

@@ -7,7 +7,7 @@ import { argumentLine } from '../../lib/argument-line.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useEventQuery } from '../../lib/event-query.ts';
 import { signedOut } from '../../lib/me.ts';
-import { useEnv, useFilters } from '../../lib/search.ts';
+import { useEnv, useFilter } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { liveStatus } from '../../live/live.ts';
@@ -15,13 +15,11 @@ import { Tail, type TailEvent, type TailRow, type TailState } from '../../live/t
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { envColumn, instantColumn, nameColumn, proseColumn, verdictColumn } from '../../ui/columns.tsx';
 import { ZoneSelect } from '../../ui/form.tsx';
-import { usePeek } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { Button, Empty, Name, PreciseTime } from '../../ui/parts.tsx';
-import { Peek } from '../../ui/peek.tsx';
 import { Failed } from '../../ui/query-result.tsx';
-import { type Column, Table } from '../../ui/table.tsx';
-import { EventDetail } from './detail.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { EventTable } from './event-table.tsx';
 import { narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
 
 /** Maximum of rows in memory. */
@@ -79,11 +77,10 @@ const states: { readonly [S in TailState]: string } = {
   refused: 'The hub rejected the live tail',
 };
 
-const keyOf = ({ id }: TailRow): string => id;
 const linkOf = (row: TailRow) => (row.kind === 'event' ? linkTo.event(row.id) : undefined);
 
 export function TailView(): JSX.Element {
-  const [{ env }] = useFilters();
+  const [env] = useFilter('env');
   const { text, problem } = useEventQuery();
   const query = tailQuery(env);
   return <Following key={query} query={query} rest={problem ? '' : text} />;
@@ -229,12 +226,11 @@ function useTail(query: string, rest: string, isStill: boolean) {
 }
 
 function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
-  const [{ peek: id }] = useFilters();
+  const [peek] = useFilter('peek');
   const [paused, setPaused] = useState(false);
-  const tail = useTail(query, rest, paused || id !== undefined);
+  const tail = useTail(query, rest, paused || peek !== undefined);
   const { held, earlier, state, why, since, fresh, show, retry } = tail;
   const { rows, waiting } = held;
-  const peek = usePeek(rows, keyOf, linkOf);
   const pause = (): void => {
     if (paused) show();
     setPaused(!paused);
@@ -267,17 +263,12 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           {again}
         </Empty>
       ) : (
-        <Table
+        <EventTable
           name="tail"
-          dense
           nameOf={(row) => (row.kind === 'gap' ? 'gap' : visible(row.event.tool_name).slice(0, 200))}
           rows={rows}
           columns={columns}
-          grid="Events"
-          keyOf={keyOf}
-          chosen={id}
           linkOf={linkOf}
-          onOpen={(row) => row.kind === 'event' && peek.open(row)}
           bar={
             <>
               <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={pause}>
@@ -295,11 +286,6 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
             </>
           }
         />
-      )}
-      {peek.row && (
-        <Peek key={peek.row.id} title="Event" page={linkOf(peek.row)} onClose={peek.close}>
-          <EventDetail id={peek.row.id} isPeek />
-        </Peek>
       )}
     </div>
   );

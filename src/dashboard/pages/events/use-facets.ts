@@ -1,7 +1,7 @@
 // The counts of calls by the values of each field: the hub's, or those of loaded rows.
 import { useMemo } from 'react';
 import { useCall, useIsOld } from '../../lib/query.ts';
-import type { EventRow } from './columns.tsx';
+import type { EventRow } from './event-row.ts';
 import type { EventFilters } from './filters.ts';
 import { facetsOfRows } from './sample-events.ts';
 

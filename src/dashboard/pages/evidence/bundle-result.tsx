@@ -60,33 +60,29 @@ export const BundleButton = ({
   />
 );
 
+interface BundleCheckProps {
+  readonly by: ReturnType<typeof useBundleCheck>;
+  /** The run on the page; null on a page for any run. */
+  readonly run: { readonly agent_id: string; readonly session_id: string } | null;
+}
+
 /** Result of the check. */
-export const BundleCheck = ({
-  by: { refused, bundle, checked, keys, onPin },
-  run,
-}: Readonly<{ by: ReturnType<typeof useBundleCheck>; run: CheckResultProps['run'] }>): JSX.Element => (
+export const BundleCheck = ({ by, run }: BundleCheckProps): JSX.Element => (
   <>
-    {refused && (
+    {by.refused && (
       <p className="field-error" role="alert">
-        {refused}
+        {by.refused}
       </p>
     )}
-    {bundle && checked && (
-      <CheckResult result={checked} bundle={bundle} run={run} keys={keys} onPin={onPin} />
-    )}
+    {by.checked && <CheckResult by={by} result={by.checked} run={run} />}
   </>
 );
 
-interface CheckResultProps {
-  readonly result: Checked;
-  readonly bundle: Bundle;
-  /** The run on the page; null on a page for any run. */
-  readonly run: { readonly agent_id: string; readonly session_id: string } | null;
-  readonly keys: readonly string[];
-  readonly onPin: (keys: readonly string[]) => void;
-}
-
-function CheckResult({ result, bundle, run, keys, onPin }: CheckResultProps): JSX.Element {
+function CheckResult({
+  by: { bundle, keys, onPin },
+  result,
+  run,
+}: BundleCheckProps & { readonly result: Checked }): JSX.Element {
   const events = counted(result.payload?.event_count ?? 0, 'event');
   const offered = typeof bundle?.public_key === 'string' ? bundle.public_key.toLowerCase() : '';
   const isOther =

@@ -11,7 +11,7 @@ import { Icon, type IconName } from '../../ui/icons.tsx';
 import { Data, Empty, Env, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 
-export type AttentionItem = Reply<'attention'>['items'][number];
+type AttentionItem = Reply<'attention'>['items'][number];
 
 /** No frame announces most of the items. The hub computes them at most once in 5 s. */
 const lookMs = 6_000;
@@ -65,7 +65,15 @@ interface Words {
   readonly act: string;
 }
 
-const search = (filters: { readonly [name: string]: string | undefined }) => ({ search: filters as never });
+type Filters = { readonly [name: string]: string | undefined };
+
+const search = (filters: Filters) => ({ search: filters as never });
+
+/** The agents in the environment of an item. */
+const fleet = ({ env }: AttentionItem, filters: Filters) => ({
+  to: '/fleet',
+  ...search({ view: 'agents', ...filters, env: env ?? undefined }),
+});
 
 /** The version whose deployment began it. */
 const sinceVersion = (version: AttentionItem['facts'][string] | undefined): string =>
@@ -108,16 +116,7 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
         {sinceVersion(facts.wanted_version)}
       </>
     ),
-    link: ({ subject, env }) => ({
-      to: '/fleet',
-      ...search({
-        view: 'agents',
-        status: 'drift',
-        bundle: subject.id,
-        env: env ?? undefined,
-        sort: 'since',
-      }),
-    }),
+    link: (item) => fleet(item, { status: 'drift', bundle: item.subject.id, sort: 'since' }),
     act: 'Fleet',
   },
   silent_agents: {
@@ -130,10 +129,7 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
         {agents > 1 && ' and others'}
       </>
     ),
-    link: ({ env }) => ({
-      to: '/fleet',
-      ...search({ view: 'agents', q: 'is:away', env: env ?? undefined }),
-    }),
+    link: (item) => fleet(item, { q: 'is:away' }),
     act: 'Fleet',
   },
   cannot_load: {
@@ -144,10 +140,7 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
         {counted(agents, 'agent')} cannot load {name} and {agents === 1 ? 'keeps' : 'keep'} another document
       </>
     ),
-    link: ({ subject, env }) => ({
-      to: '/fleet',
-      ...search({ view: 'agents', bundle: subject.id, env: env ?? undefined }),
-    }),
+    link: (item) => fleet(item, { bundle: item.subject.id }),
     act: 'Fleet',
   },
   tool_waits: {

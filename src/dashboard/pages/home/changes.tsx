@@ -1,14 +1,14 @@
 // The latest changes, newest first: deployments and contracts from their lists; keys and assignment rules from the
 // audit feed, because only the feed contains revocations, changes and deletions.
-import { type JSX, type ReactNode, useEffect } from 'react';
+import type { JSX, ReactNode } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall, useIsAnswered } from '../../lib/query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
-import { followFrames } from '../../live/live.ts';
+import { count, counted, textOrNull } from '../../lib/text.ts';
+import { useFrames } from '../../live/use-frames.ts';
 import { DataLink } from '../../ui/names.tsx';
 import { Data, Empty, Env, Time } from '../../ui/parts.tsx';
 import { Failed, QueryPending, StaleNotice } from '../../ui/query-result.tsx';
@@ -38,14 +38,9 @@ function useNoted() {
     { query: { subject_type: ['key', 'assignment_rule'], limit: 12 } },
     { own: true, enabled: isTime, refetchMs: lookMs },
   );
-  const { refetch } = auditQuery;
-  useEffect(
-    () =>
-      followFrames(({ type }) => {
-        if (isTime && tellingFrames.has(type)) void refetch({ cancelRefetch: false });
-      }),
-    [isTime, refetch],
-  );
+  useFrames(({ type }) => {
+    if (isTime && tellingFrames.has(type)) void auditQuery.refetch({ cancelRefetch: false });
+  });
   return auditQuery;
 }
 
@@ -59,10 +54,7 @@ const became: { readonly [action: string]: string } = {
 
 /** Changes in the selected environment, and changes without an environment. */
 function audited(entries: readonly Entry[], env: Environment | undefined): Change[] {
-  const textOf = (entry: Entry, name: string): string | null => {
-    const value = entry.details[name];
-    return typeof value === 'string' && value !== '' ? value : null;
-  };
+  const textOf = ({ details }: Entry, name: string): string | null => textOrNull(details[name]);
   return entries
     .filter((one) => {
       const of = textOf(one, 'env');

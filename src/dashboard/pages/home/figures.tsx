@@ -17,7 +17,7 @@ const shareText = (share: number): string => (share > 0 && share < 0.1 ? '< 0.1'
 const signed = (value: number, text: string): string =>
   value > 0 ? `+${text}` : value < 0 ? `−${text}` : '±0';
 
-export interface FiguresProps {
+interface FiguresProps {
   readonly stats: Reply<'statsOverview'>;
   /** For the sparkline; undefined while it loads. */
   readonly series: Reply<'statsSeries'> | undefined;

@@ -1,14 +1,14 @@
 // The first steps on a hub without agents: create a key, deploy a bundle, start an agent with the key. The console
 // ticks each step when the hub has seen it.
 import { Link } from '@tanstack/react-router';
-import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { type JSX, type ReactNode, useState } from 'react';
 import { sample } from '../../../run/rules/sample.ts';
 import { linkTo } from '../../lib/address.ts';
-import type { ApiError, Reply } from '../../lib/api.ts';
+import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { refreshAll } from '../../live/cache.ts';
-import { followFrames } from '../../live/live.ts';
+import { useFrames } from '../../live/use-frames.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Select } from '../../ui/form.tsx';
@@ -119,13 +119,9 @@ function useHeard(): Heard | null | undefined {
   const enabled = !firstAgent?.since;
   const streams = useCall('agentStatus', { query: { limit: 1 } }, { enabled });
   const agents = useCall('listAgents', { query: { limit: 1 } }, { enabled });
-  const waits = firstAgent === null;
-  useEffect(() => {
-    if (!waits) return;
-    return followFrames(({ type }) => {
-      if (type === 'stats_changed') refresh(['listAgents']);
-    });
-  }, [waits]);
+  useFrames(({ type }) => {
+    if (firstAgent === null && type === 'stats_changed') refresh(['listAgents']);
+  });
   const stream = streams.data?.agents[0];
   const newestAgent = agents.data?.[0];
   if (stream && !firstAgent?.since) setFirstAgent({ agent: stream.agent_id, since: stream.connected_at });
@@ -225,7 +221,7 @@ function DeployStarter(): JSX.Element {
     const { name, version } = await upload.mutateAsync({ body: { yaml_content: starterBundle } });
     await deploy.mutateAsync({ params: { name, version }, body: { env: 'production' } });
   };
-  const error: ApiError | null = upload.error ?? deploy.error;
+  const error = upload.error ?? deploy.error;
   return (
     <>
       {error && <Failed error={error} />}

@@ -17,7 +17,7 @@ const lists = [
 ] as const;
 const top = 5;
 
-export interface TopProps {
+interface TopProps {
   readonly moving: Moving;
   readonly env: Env | undefined;
   /** The lists load after the figures. */

@@ -1,5 +1,5 @@
 // The keys page: API keys for agents. A key is visible once, after its creation. Revoking a key ends its streams.
-import { type JSX, useEffect } from 'react';
+import type { JSX } from 'react';
 import { dayMs } from '../../../shared/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -7,7 +7,7 @@ import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted } from '../../lib/text.ts';
-import { followFrames } from '../../live/live.ts';
+import { useFrames } from '../../live/use-frames.ts';
 import { envColumn, nameColumn, nameOrColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { CopySecret } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -79,13 +79,9 @@ export default function Keys(): JSX.Element {
   const env = useEnv();
   const keysQuery = useCall('listKeys', { query: { limit: 1000 } });
   // A change of the fleet's figures also changes the numbers of streams.
-  useEffect(
-    () =>
-      followFrames(({ type }) => {
-        if (type === 'fleet_changed') refresh(['listKeys']);
-      }),
-    [],
-  );
+  useFrames(({ type }) => {
+    if (type === 'fleet_changed') refresh(['listKeys']);
+  });
   const rows = (keysQuery.data ?? []).filter((key) => !env || key.env === env || key.env === null);
   return (
     <div className="page">

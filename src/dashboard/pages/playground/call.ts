@@ -12,40 +12,28 @@ import {
 import { stringifyYaml } from '../../../../packages/agent/src/rules/yaml.ts';
 import { ownKey, readStored, writeStored } from '../../lib/prefs.ts';
 
-export interface Call {
-  readonly tool: string;
-  readonly args: string;
-  readonly environment: string;
-  readonly role: string;
-  readonly user: string;
-  /** JSON like `args`; empty for none. */
-  readonly claims: string;
-  readonly metadata: string;
-  readonly cwd: string;
-  readonly output: string;
-  /** Counters of the session before this call. If all are empty, session contracts and limits are not evaluated. */
-  readonly attempts: string;
-  readonly calls: string;
-  readonly callsOfTool: string;
-}
-
 /** A saved case, with everything that a file of cases can contain, so that an import and export loses nothing. */
 export type Kept = Omit<Case, 'line'>;
 
-export const firstCall: Call = {
+export const firstCall = {
   tool: 'read_file',
   args: '{\n  "path": "/srv/app/.env"\n}',
   environment: 'production',
   role: '',
   user: '',
+  /** JSON like `args`; empty for none. */
   claims: '',
   metadata: '',
   cwd: '',
   output: '',
+  /** Counters of the session before this call. If all are empty, session contracts and limits are not evaluated. */
   attempts: '',
   calls: '',
   callsOfTool: '',
 };
+
+/** The texts in the fields of the form. */
+export type Call = { readonly [F in keyof typeof firstCall]: string };
 
 /** The form's content as the engine's input. */
 export interface ReadCall {
@@ -138,7 +126,8 @@ export function readCall(call: Call): Parsed {
   }
 }
 
-const word = (value: unknown): string => (typeof value === 'string' ? value : '');
+/** Empty for another value than a text. */
+export const word = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 export const jsonText = (value: unknown): string => (isEmpty(value) ? '' : JSON.stringify(value, null, 2));
 

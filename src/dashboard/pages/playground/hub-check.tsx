@@ -11,8 +11,6 @@ import { Button, Data, Notice } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { earlierCalls, type ReadCall } from './call.ts';
 
-const verdictWord = (verdict: string): string => displayWord(verdict);
-
 type Answer = Reply<'evaluateBundle'>;
 
 /** Delay from the last key press to the request, in milliseconds. */
@@ -34,7 +32,7 @@ const bodyOf = (text: string, { call, output, session }: ReadCall) => ({
 export function differences(here: DryRun, there: Answer): readonly string[] {
   const sentences: string[] = [];
   if (here.verdict !== there.verdict)
-    sentences.push(`Verdict: browser ${verdictWord(here.verdict)}, hub ${verdictWord(there.verdict)}.`);
+    sentences.push(`Verdict: browser ${displayWord(here.verdict)}, hub ${displayWord(there.verdict)}.`);
   if (here.deciding_contract !== there.deciding_contract) {
     const contractName = (one: string | null): string => one ?? 'no contract';
     sentences.push(
@@ -102,7 +100,7 @@ function Compared({ here, there }: { readonly here: DryRun; readonly there: Answ
         <span className="tone-allow">
           <Icon name="check" />
         </span>{' '}
-        The hub returns the same result, {verdictWord(there.verdict)}, for every contract, in{' '}
+        The hub returns the same result, {displayWord(there.verdict)}, for every contract, in{' '}
         {there.evaluation_time_ms.toFixed(1)} ms.
       </p>
     );

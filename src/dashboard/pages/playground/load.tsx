@@ -1,7 +1,7 @@
 // The initial content of the playground: a version of a bundle and a reported call, both from the address.
 
 import { Link } from '@tanstack/react-router';
-import { type JSX, useEffect, useRef } from 'react';
+import { type JSX, useEffect, useEffectEvent, useRef } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall } from '../../lib/query.ts';
@@ -12,10 +12,31 @@ import { Choice } from '../../ui/choice.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
-import { type Call, firstCall, jsonText } from './call.ts';
+import { type Call, firstCall, jsonText, word } from './call.ts';
 
 /** Number of calls in the selection: the newest of the range. */
 const newest = 30;
+
+/**
+ * Hands on the content that the address names. Only another name replaces the present content, so typed input stays.
+ * @param name null: the address names none; empty: not known yet
+ * @param from name of the present content
+ */
+function useLoaded<T>(
+  name: string | null,
+  content: T | undefined,
+  from: string,
+  onContent: (content: T, name: string) => void,
+): void {
+  const loadedName = useRef(from);
+  const load = useEffectEvent(onContent);
+  useEffect(() => {
+    if (name === null) loadedName.current = '';
+    if (content === undefined || !name || name === loadedName.current) return;
+    loadedName.current = name;
+    load(content, name);
+  }, [name, content]);
+}
 
 interface LoadBundleProps {
   /** Name and version of the initial text, such as `shop 3`; empty for the starter. */
@@ -41,14 +62,7 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
     { enabled: bundle !== '' && selectedVersion !== '' },
   );
   const key = bundle === '' || selectedVersion === '' ? '' : `${bundle} ${selectedVersion}`;
-  // The latest loaded version: only another one in the address replaces the text, so typed input stays.
-  const taken = useRef(from);
-  useEffect(() => {
-    if (bundle === '') taken.current = '';
-    if (yaml.data === undefined || key === '' || key === taken.current) return;
-    taken.current = key;
-    onText(yaml.data, key);
-  }, [bundle, yaml.data, key, onText]);
+  useLoaded(bundle === '' ? null : key, yaml.data, from, onText);
   if (bundles.data?.length === 0) return null;
   // Nothing waits for the version, because the starter is already there.
   if (!bundles.data) return <QueryProblem query={bundles} />;
@@ -98,8 +112,6 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
 
 type Event = Reply<'getEvent'>;
 
-const word = (value: unknown): string => (typeof value === 'string' ? value : '');
-
 function callOfEvent({ tool_name: tool, payload, env }: Event): Call {
   const principal = (payload?.principal ?? {}) as { readonly [name: string]: unknown };
   return {
@@ -128,13 +140,7 @@ export function LoadCall({
   const query = { limit: newest, ...(env ? { env } : {}) };
   const list = useCall('searchEvents', { query }, { moving: rangeOf(search) });
   const eventQuery = useCall('getEvent', { params: { event_id: event } }, { enabled: event !== '' });
-  const taken = useRef(from);
-  useEffect(() => {
-    if (event === '') taken.current = '';
-    if (!eventQuery.data || event === '' || event === taken.current) return;
-    taken.current = event;
-    onCall(callOfEvent(eventQuery.data), event);
-  }, [eventQuery.data, event, onCall]);
+  useLoaded(event || null, eventQuery.data, from, (data) => onCall(callOfEvent(data), event));
   const rows = list.data ?? [];
   const all = eventQuery.data && !rows.some(({ id }) => id === event) ? [eventQuery.data, ...rows] : rows;
   return (

@@ -6,7 +6,7 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { byCursor, useHostedPages } from '../../lib/hosted-query.ts';
 import { readOn } from '../../lib/query.ts';
 import { useFilter } from '../../lib/search.ts';
-import { duration } from '../../lib/text.ts';
+import { duration, textOrNull } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { usePhone } from '../../ui/narrow.ts';
@@ -17,8 +17,6 @@ import { Explain } from '../events/explain.tsx';
 import type { Run } from './run.ts';
 
 type Event = HostedReply<'hostedSearchEvents'>['events'][number];
-
-const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** Pages that load by themselves until one has the event of the address. */
 const maxSearchedPages = 10;
@@ -66,7 +64,11 @@ export function RunHistory({
         )}
         <ol className="timeline">
           {events.map((event) => (
-            <li key={event.id} className="step" aria-current={event === current ? 'true' : undefined}>
+            <li
+              key={event.id}
+              className="timeline-row run-step"
+              aria-current={event === current ? 'true' : undefined}
+            >
               <span className="step-time numbers" title={event.timestamp}>
                 +{duration(Date.parse(event.timestamp) - start)}
               </span>
@@ -111,7 +113,7 @@ export function RunHistory({
 }
 
 function DecidedBy({ event }: { readonly event: Event }): JSX.Element | null {
-  const name = textOf(event.decision_name);
+  const name = textOrNull(event.decision_name);
   return name === null ? null : (
     <span className="muted">
       by <Data text={name} max={60} />
@@ -124,7 +126,7 @@ function Why({ event }: { readonly event: Event }): JSX.Element {
     <>
       {event.decision !== 'workflow' && <Explain id={event.id} verdict={event.action} />}
       <Section title="Event">
-        <DataParagraph text={textOf(event.reason)} mono={false} max={600} />
+        <DataParagraph text={textOrNull(event.reason)} mono={false} max={600} />
         <CallArguments args={event.tool_args} />
         <p className="muted">
           <Time at={event.timestamp} />, event {event.seq} in order of arrival.{' '}

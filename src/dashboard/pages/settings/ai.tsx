@@ -133,19 +133,16 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
           )}
         </Notice>
       )}
-      <Forget open={forgetting} onClose={() => setForgetting(false)} />
+      <RemovalDialog
+        operation="deleteAiSettings"
+        refreshes={['aiSettings']}
+        title="Remove assistant"
+        input={{}}
+        open={forgetting}
+        onClose={() => setForgetting(false)}
+      >
+        Removing the assistant deletes the stored key and turns off writing assistance. Usage figures remain.
+      </RemovalDialog>
     </Form>
   );
 }
-
-const Forget = (dialog: Readonly<{ open: boolean; onClose: () => void }>): JSX.Element => (
-  <RemovalDialog
-    operation="deleteAiSettings"
-    refreshes={['aiSettings']}
-    title="Remove assistant"
-    input={{}}
-    {...dialog}
-  >
-    Removing the assistant deletes the stored key and turns off writing assistance. Usage figures remain.
-  </RemovalDialog>
-);

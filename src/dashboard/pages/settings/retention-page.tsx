@@ -10,17 +10,15 @@ import { say } from '../../ui/messages.tsx';
 import { Button, Time } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
-import { AdminPage } from './admin-page.tsx';
+import { adminPage } from './admin-page.tsx';
 import { Retention } from './retention.tsx';
 
-export default function RetentionPage(): JSX.Element {
-  return (
-    <AdminPage title="Retention" needs="change retention">
-      <Retention />
-      <Purge />
-    </AdminPage>
-  );
-}
+export default adminPage('Retention', 'change retention', () => (
+  <>
+    <Retention />
+    <Purge />
+  </>
+));
 
 function Purge(): JSX.Element {
   const purge = useAction('purgeEvents', ['searchEvents', 'eventHistogram', 'eventFacets', 'statsOverview']);
@@ -53,10 +51,7 @@ function Purge(): JSX.Element {
       <Select
         label="Unit"
         value={unit}
-        options={[
-          ['days', 'days'],
-          ['hours', 'hours'],
-        ]}
+        options={['days', 'hours']}
         onValue={(value) => setUnit(value === 'hours' ? 'hours' : 'days')}
       />
       <div>

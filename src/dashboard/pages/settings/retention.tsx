@@ -5,7 +5,7 @@ import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { Confirm } from '../../ui/confirm.tsx';
-import { Field, Form } from '../../ui/form.tsx';
+import { Field, Form, useFields } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -17,24 +17,14 @@ const kinds = [
   ['runs', 'Runs', 'run', 'runs'],
   ['deliveries', 'Deliveries', 'delivery', 'deliveries'],
 ] as const;
-type Kind = (typeof kinds)[number][0];
-type Days = { readonly [K in Kind]: string };
+type DaysField = `${(typeof kinds)[number][0]}_days`;
 type Policy = Reply<'retention'>;
 type Preview = Reply<'previewRetention'>;
 
-const daysOf = (policy: Policy): Days => ({
-  events: String(policy.events_days),
-  approvals: String(policy.approvals_days),
-  runs: String(policy.runs_days),
-  deliveries: String(policy.deliveries_days),
-});
-
-const bodyOf = (days: Days) => ({
-  events_days: Number(days.events),
-  approvals_days: Number(days.approvals),
-  runs_days: Number(days.runs),
-  deliveries_days: Number(days.deliveries),
-});
+const fields = kinds.map(([kind]): DaysField => `${kind}_days`);
+/** One value for each field. */
+const byField = <V,>(valueIn: (field: DaysField) => V) =>
+  Object.fromEntries(fields.map((field) => [field, valueIn(field)])) as { readonly [F in DaysField]: V };
 
 export function Retention(): JSX.Element {
   const policy = useCall('retention', {});
@@ -52,12 +42,12 @@ export function Retention(): JSX.Element {
 }
 
 function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
-  const [days, setDays] = useState<Days>(daysOf(current));
+  const [days, bind] = useFields(() => byField((field) => String(current[field])));
   const [preview, setPreview] = useState<Preview | null>(null);
   const count = useAction('previewRetention');
   const put = useAction('putRetention', ['retention']);
-  const body = bodyOf(days);
-  const isChanged = kinds.some(([kind]) => days[kind] !== daysOf(current)[kind]);
+  const body = byField((field) => Number(days[field]));
+  const isChanged = fields.some((field) => days[field] !== String(current[field]));
   const save = (): void =>
     put.mutate({ body }, () => {
       setPreview(null);
@@ -73,15 +63,13 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
       <div className="columns-two">
         {kinds.map(([kind, label]) => (
           <Field
+            {...bind(`${kind}_days`)}
             key={kind}
-            name={`${kind}_days`}
             label={`${label} (days)`}
             type="number"
             required
             min={0}
             max={36_500}
-            value={days[kind]}
-            onValue={(value) => setDays({ ...days, [kind]: value })}
           />
         ))}
       </div>

@@ -10,7 +10,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
-import { AdminPage } from './admin-page.tsx';
+import { adminPage } from './admin-page.tsx';
 import { RoleEditor } from './roles.tsx';
 import { Expiry, isSoon, ServiceTokens } from './service-tokens.tsx';
 
@@ -152,10 +152,4 @@ function Edit({ account, onClose }: EditProps): JSX.Element {
   );
 }
 
-export default function ServiceAccountsPage(): JSX.Element {
-  return (
-    <AdminPage title="Service accounts" needs="change service accounts">
-      <ServiceAccounts />
-    </AdminPage>
-  );
-}
+export default adminPage('Service accounts', 'change service accounts', ServiceAccounts);

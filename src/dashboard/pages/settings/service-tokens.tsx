@@ -1,5 +1,6 @@
 // The tokens of a service account. A new one is shown once.
 import type { JSX } from 'react';
+import { dayMs } from '../../../shared/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { now } from '../../lib/browser.ts';
 import { useAction, useCall } from '../../lib/query.ts';
@@ -13,7 +14,6 @@ import { RecordForm, type Resource, ResourceView } from '../../ui/resource.tsx';
 
 type Token = Reply<'listServiceTokens'>[number];
 
-const dayMs = 86_400_000;
 /** A token that expires within this time is marked. */
 const warningMs = 14 * dayMs;
 

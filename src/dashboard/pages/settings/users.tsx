@@ -10,13 +10,48 @@ import { timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
-import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
-import { AdminPage } from './admin-page.tsx';
+import { RecordForm, type Resource, ResourceView, type RowAct, removal } from '../../ui/resource.tsx';
+import { adminPage } from './admin-page.tsx';
 import { InviteLink, RenewInvite } from './invite.tsx';
 import { ChangeRoles, RoleEditor } from './roles.tsx';
 import { UserSessions } from './sessions.tsx';
 
 type User = Reply<'listUsers'>[number];
+
+const actsOnOthers: readonly RowAct<User>[] = [
+  {
+    label: 'Change roles',
+    name: (user) => `Change roles of ${visible(user.email)}`,
+    dialog: (user, close) => <ChangeRoles user={user} onClose={close} />,
+  },
+  {
+    label: 'Sessions',
+    name: (user) => `Sessions of ${visible(user.email)}`,
+    dialog: (user, close) => <UserSessions user={user} onClose={close} />,
+  },
+  {
+    label: 'New link',
+    name: (user) => `New link for ${visible(user.email)}`,
+    dialog: (user, close) => <RenewInvite user={user} onClose={close} />,
+  },
+  removal({
+    label: 'Remove',
+    title: 'Remove user',
+    of: (user: User) => user.email,
+    operation: 'removeUser',
+    refreshes: ['listUsers'],
+    input: (user) => ({ params: { user_id: user.user_id } }),
+    text: (user) => (
+      <Data
+        before="Removing "
+        text={user.email}
+        mono={false}
+        max={120}
+        after=" signs this user out within a second and blocks further sign-in. Records of earlier actions remain."
+      />
+    ),
+  }),
+];
 
 const users = (own: string): Resource<User> => ({
   name: 'people',
@@ -49,40 +84,7 @@ const users = (own: string): Resource<User> => ({
   ],
   add: { label: 'Add user', command: 'addUser', dialog: (close) => <Add onClose={close} /> },
   actsWidth: 5,
-  acts: [
-    {
-      label: 'Change roles',
-      name: (user: User) => `Change roles of ${visible(user.email)}`,
-      dialog: (user: User, close: () => void) => <ChangeRoles user={user} onClose={close} />,
-    },
-    {
-      label: 'Sessions',
-      name: (user: User) => `Sessions of ${visible(user.email)}`,
-      dialog: (user: User, close: () => void) => <UserSessions user={user} onClose={close} />,
-    },
-    {
-      label: 'New link',
-      name: (user: User) => `New link for ${visible(user.email)}`,
-      dialog: (user: User, close: () => void) => <RenewInvite user={user} onClose={close} />,
-    },
-    removal({
-      label: 'Remove',
-      title: 'Remove user',
-      of: (user: User) => user.email,
-      operation: 'removeUser',
-      refreshes: ['listUsers'],
-      input: (user) => ({ params: { user_id: user.user_id } }),
-      text: (user) => (
-        <Data
-          before="Removing "
-          text={user.email}
-          mono={false}
-          max={120}
-          after=" signs this user out within a second and blocks further sign-in. Records of earlier actions remain."
-        />
-      ),
-    }),
-  ].map((act) => ({ ...act, isHidden: (user: User) => user.user_id === own })),
+  acts: actsOnOthers.map((act) => ({ ...act, isHidden: (user) => user.user_id === own })),
 });
 
 function Users(): JSX.Element {
@@ -146,10 +148,4 @@ function Add({ onClose }: { readonly onClose: () => void }): JSX.Element {
   );
 }
 
-export default function People(): JSX.Element {
-  return (
-    <AdminPage title="People" needs="change users">
-      <Users />
-    </AdminPage>
-  );
-}
+export default adminPage('People', 'change users', Users);

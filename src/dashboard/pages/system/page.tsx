@@ -17,7 +17,7 @@ export default function System(): JSX.Element {
   const details = useCall('healthDetails', {}, { refetchMs });
   return (
     <div className="page">
-      <PageHead title="System" summary={details.data && <Summary details={details.data} />} />
+      <PageHead title="System" summary={details.data && summaryOf(details.data)} />
       <QueryResult query={details}>{(data) => <Figures details={data} />}</QueryResult>
       {me.is_admin ? (
         <>
@@ -42,13 +42,13 @@ const storageWords: { readonly [state: string]: string } = {
   damaged: 'the store is damaged; restore a backup',
 };
 
-function Summary({ details }: { readonly details: Details }): JSX.Element {
+function summaryOf(details: Details): string {
   const wrong = [
     ...(details.database.connected ? [] : ['the store is not responding']),
     ...(details.cache.connected ? [] : ['the key-value store is not responding']),
     ...(details.storage.state === 'ok' ? [] : [storageWords[details.storage.state] ?? details.storage.state]),
   ];
-  return <>{wrong.length === 0 ? 'The hub is healthy.' : `Action needed: ${wrong.join('; ')}.`}</>;
+  return wrong.length === 0 ? 'The hub is healthy.' : `Action needed: ${wrong.join('; ')}.`;
 }
 
 const took = (ms: number | null): string =>

@@ -118,17 +118,18 @@ function Decision({ pin }: { readonly pin: ToolPinDetail }): JSX.Element {
   const decide = useAction('decideToolPin', ['listToolPins', 'getToolPin']);
   const [reason, setReason] = useState('');
   const [chosen, setChosen] = useState<readonly Environment[]>([pin.env]);
+  const names = chosen.join(', ');
   const submit = (decision: 'accepted' | 'rejected'): void =>
     decide.mutate(
       {
         params: { pin_id: pin.id },
         body: { decision, envs: [...chosen], ...(reason === '' ? {} : { reason }) },
       },
-      () => say(`The definition is ${decision} in ${chosen.join(', ')}.`),
+      () => say(`The definition is ${decision} in ${names}.`),
     );
   const toggle = (env: Environment): void =>
     setChosen((before) => (before.includes(env) ? before.filter((one) => one !== env) : [...before, env]));
-  const names = chosen.join(', ');
+  const button = { operation: 'decideToolPin', envs: chosen, busy: decide.isPending } as const;
   return (
     <Form label="Decision" onSubmit={() => {}}>
       <Field
@@ -149,22 +150,18 @@ function Decision({ pin }: { readonly pin: ToolPinDetail }): JSX.Element {
       {decide.error && <Failed error={decide.error} />}
       <div className="decide-buttons">
         <ActButton
-          operation="decideToolPin"
-          envs={chosen}
+          {...button}
           kind="primary"
           icon="check"
-          busy={decide.isPending}
           disabled={chosen.length === 0 || pin.definition === null}
           onClick={() => submit('accepted')}
         >
           Accept in {names || 'no environment'}
         </ActButton>
         <ActButton
-          operation="decideToolPin"
-          envs={chosen}
+          {...button}
           kind="danger"
           icon="x"
-          busy={decide.isPending}
           disabled={chosen.length === 0}
           onClick={() => submit('rejected')}
         >

@@ -2,7 +2,7 @@
 import type { JSX } from 'react';
 import { visible } from '../../lib/text.ts';
 
-export interface TreeProps {
+interface TreeProps {
   /** Undefined: nothing to compare with, so nothing is marked. */
   readonly before: unknown;
   readonly after: unknown;
