@@ -66,7 +66,7 @@ export function CellTerms<R extends RowData>({
   const { field, value, right, top, height } = pointed;
   const name = `${field} ${visible(value).slice(0, 80)}`;
   return (
-    <div ref={buttons} className="cell-terms" style={{ left: right, top, height }}>
+    <div ref={buttons} className="cell-terms row" style={{ left: right, top, height }}>
       <button type="button" tabIndex={-1} aria-label={`Only ${name}`} title="Only these" onClick={add(false)}>
         +
       </button>

@@ -273,7 +273,7 @@ export const TabHead = ({
   summary,
   children,
 }: Readonly<{ summary?: ReactNode; children?: ReactNode }>): JSX.Element => (
-  <div className="page-head">
+  <div className="page-head row wrap apart">
     {summary ? <p className="page-says">{sentence(summary)}</p> : <span />}
     {children && <div className="page-actions">{children}</div>}
   </div>
@@ -288,7 +288,7 @@ export function PageHead({
     document.title = `${title} · Reeve`;
   }, [title]);
   return (
-    <header className="page-head">
+    <header className="page-head row wrap apart">
       <div>
         <h1>{title}</h1>
         {summary && <p className="page-says">{sentence(summary)}</p>}
