@@ -275,7 +275,7 @@ export const TabHead = ({
 }: Readonly<{ summary?: ReactNode; children?: ReactNode }>): JSX.Element => (
   <div className="page-head row wrap apart">
     {summary ? <p className="page-says">{sentence(summary)}</p> : <span />}
-    {children && <div className="page-actions">{children}</div>}
+    {children && <div className="decide-buttons">{children}</div>}
   </div>
 );
 
@@ -293,7 +293,7 @@ export function PageHead({
         <h1>{title}</h1>
         {summary && <p className="page-says">{sentence(summary)}</p>}
       </div>
-      {children && <div className="page-actions">{children}</div>}
+      {children && <div className="decide-buttons">{children}</div>}
     </header>
   );
 }
