@@ -1,6 +1,7 @@
 // The entry of the web console: requests the signed-in person while React starts, then displays the frame with the page
 // in the address.
 import './styles/tokens.css';
+import './styles/layout.css';
 import './styles/base.css';
 import './styles/frame.css';
 import './styles/top-bar.css';

@@ -1,7 +1,7 @@
 // Text typed into a document or a contract is not lost with its dialog; a saved text is not offered again.
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { starterRuleset } from '../../src/dashboard/pages/documents/starter.ts';
+import { starterRuleset } from '../../src/dashboard/pages/contracts/starters.ts';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';

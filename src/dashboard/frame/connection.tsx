@@ -37,7 +37,7 @@ export function ConnectionBar(): JSX.Element | null {
   if (state !== 'reconnecting' && state !== 'stale') return null;
   const wait = nextTry === null ? null : Math.max(0, nextTry - now());
   return (
-    <aside className="connection-bar" aria-label="Connection">
+    <aside className="connection-bar row apart" aria-label="Connection">
       <p>
         The hub has not responded since {clockTime(since ?? now(), utc)}. Data shown may be out of date.{' '}
         {wait === null || wait < 1_000 ? 'Reconnecting now.' : `Next attempt in ${duration(wait)}.`}

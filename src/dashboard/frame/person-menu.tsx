@@ -9,7 +9,7 @@ import { useStore } from '../lib/store.ts';
 import { visible } from '../lib/text.ts';
 import { type AdminEntry, adminPages, ownPages } from '../pages/registry.ts';
 import { Icon } from '../ui/icons.tsx';
-import { MenuPopup, MenuSwitch } from '../ui/menu.tsx';
+import { MenuPopup, MenuSwitch, MenuTick } from '../ui/menu.tsx';
 import { say } from '../ui/messages.tsx';
 
 export interface PersonMenuProps {
@@ -21,10 +21,8 @@ export interface PersonMenuProps {
 const PageItems = ({ pages }: { readonly pages: readonly AdminEntry[] }): JSX.Element => (
   <>
     {pages.map(({ path, label, icon }) => (
-      <Menu.LinkItem key={path} className="menu-item" closeOnClick render={<Link to={path} />}>
-        <span className="menu-tick">
-          <Icon name={icon} />
-        </span>
+      <Menu.LinkItem key={path} className="menu-item row" closeOnClick render={<Link to={path} />}>
+        <MenuTick icon={icon} />
         {label}
       </Menu.LinkItem>
     ))}
@@ -52,7 +50,7 @@ export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Ele
         <Menu.Separator className="menu-line" />
         <Menu.RadioGroup value={theme} onValueChange={(next) => chooseTheme(next as Theme)}>
           {themes.map(([value, label]) => (
-            <Menu.RadioItem key={value} value={value} className="menu-item" closeOnClick={false}>
+            <Menu.RadioItem key={value} value={value} className="menu-item row" closeOnClick={false}>
               <span className="menu-tick">
                 <Menu.RadioItemIndicator>
                   <Icon name="check" />
@@ -70,8 +68,8 @@ export function PersonMenu({ defaultOpen, autoFocus }: PersonMenuProps): JSX.Ele
           onChange={(next) => changePrefs({ compact: next })}
         />
         <Menu.Separator className="menu-line" />
-        <Menu.Item className="menu-item" onClick={leave}>
-          <span className="menu-tick" />
+        <Menu.Item className="menu-item row" onClick={leave}>
+          <MenuTick />
           Sign out
         </Menu.Item>
       </MenuPopup>

@@ -1,6 +1,6 @@
 // Screens in place of a page: the set-up of a new hub, the sign-in, and errors of the hub or of a page.
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { type JSX, type ReactNode, useCallback, useEffect, useRef, useState } from 'react';
+import { type JSX, type ReactNode, useEffect, useRef, useState } from 'react';
 import { translateOld } from '../lib/address.ts';
 import { ApiError, call } from '../lib/api.ts';
 import { signIn, signInByLink, useMe } from '../lib/me.ts';
@@ -89,25 +89,21 @@ function ByLink({
   email,
   onDone,
 }: Readonly<{ token: string; email: string | null; onDone: () => void }>): JSX.Element {
-  const [error, setError] = useState<ApiError | null>(null);
-  const begun = useRef(false);
-  const go = useCallback(async (): Promise<void> => {
-    if (begun.current) return;
-    begun.current = true;
-    try {
-      await signInByLink(token);
-      onDone();
-    } catch (failure) {
-      setError(failure instanceof ApiError ? failure : new ApiError(0, 'unknown', String(failure), null));
-    }
-  }, [token, onDone]);
+  const hasBegun = useRef(false);
+  const { by, onSubmit } = useSending(async () => {
+    await signInByLink(token);
+    onDone();
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a link works once
   useEffect(() => {
-    if (email === null) void go();
-  }, [email, go]);
-  if (error) {
+    if (email !== null || hasBegun.current) return;
+    hasBegun.current = true;
+    onSubmit();
+  }, [email]);
+  if (by.error) {
     return (
       <Sheet title="Sign in">
-        <Failed error={error} />
+        <Failed error={by.error} />
         <Button onClick={onDone}>{email === null ? 'Sign in with a password' : 'Continue'}</Button>
       </Sheet>
     );
@@ -124,7 +120,7 @@ function ByLink({
       summary={`You are signed in as ${email}. The link signs you in as another user.`}
     >
       <div className="decide-buttons">
-        <Button kind="primary" onClick={() => void go()}>
+        <Button kind="primary" busy={by.isPending} onClick={onSubmit}>
           Sign in with the link
         </Button>
         <Button onClick={onDone}>Stay signed in</Button>

@@ -66,7 +66,7 @@ export function RangeButton({ noRange }: { readonly noRange: string | undefined 
       >
         <Icon name="clock" />
         <span className="heard">Time range: </span>
-        <span className="range-words">{words}</span>
+        <span className={isPhone ? 'heard' : undefined}>{words}</span>
       </button>
       {isOff && <span className="heard">{noRange}</span>}
       {open && Panel !== null && (

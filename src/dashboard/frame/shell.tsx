@@ -77,7 +77,7 @@ export function Shell({ children }: { readonly children: ReactNode }): JSX.Eleme
           .map((page) => (
             <PageLink key={page.path} page={page} />
           ))}
-        <button type="button" className="rail-link" onClick={() => setMore(true)}>
+        <button type="button" className="rail-link row" onClick={() => setMore(true)}>
           <Icon name="more" size={20} />
           <span>More</span>
         </button>
@@ -162,7 +162,7 @@ function Rail(): JSX.Element {
   const { railClosed } = usePrefs();
   return (
     <nav className="rail" aria-label="Main">
-      <div className="rail-head">
+      <div className="rail-head row">
         <Mark />
         <span className="rail-name">Reeve</span>
       </div>
@@ -171,7 +171,7 @@ function Rail(): JSX.Element {
       ))}
       <button
         type="button"
-        className="rail-link rail-fold"
+        className="rail-link rail-fold row"
         aria-expanded={!railClosed}
         onClick={() => changePrefs({ railClosed: !railClosed })}
       >
@@ -210,7 +210,7 @@ function PageLink({ page, onGo }: { readonly page: PageEntry; readonly onGo?: ()
   return (
     <Link
       to={page.path}
-      className="rail-link"
+      className="rail-link row"
       activeOptions={{ exact: true, includeSearch: true }}
       aria-current={isCurrent ? 'page' : undefined}
       title={page.label}
@@ -250,7 +250,7 @@ function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element 
     e: () => document.querySelector<HTMLElement>('.top-bar .env-radios input:checked')?.focus(),
   });
   return (
-    <header className="top-bar">
+    <header className="top-bar row">
       <Breadcrumb page={page} />
       <button
         type="button"
@@ -280,7 +280,7 @@ const adminRange = 'Settings are not bound to a time, so the time range does not
 /** The workspace and the page that the address belongs to. */
 function Breadcrumb({ page }: { readonly page: ReturnType<typeof pageAt> }): JSX.Element {
   return (
-    <nav aria-label="Breadcrumb" className="breadcrumb">
+    <nav aria-label="Breadcrumb" className="breadcrumb row">
       <span className="breadcrumb-workspace">{'workspace' in page ? page.workspace : 'Account'}</span>
       <strong>{page.label}</strong>
     </nav>

@@ -24,7 +24,7 @@ export function useSending(send: () => Promise<void>) {
     try {
       await send();
     } catch (failure) {
-      setError(failure instanceof ApiError ? failure : null);
+      setError(failure instanceof ApiError ? failure : new ApiError(0, 'unknown', String(failure), null));
     } finally {
       setPending(false);
     }

@@ -1,30 +1,16 @@
 // Queries of the API under /v1, in the cache of the console API. The code loads with the pages that need it.
-import { type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { type UseQueryResult, useInfiniteQuery } from '@tanstack/react-query';
 import type { ApiError } from './api.ts';
 import { callHosted, type HostedInput, type HostedOperation, type HostedReply } from './hosted.ts';
 import { usePageMutation } from './mutation.ts';
-import { type Moving, refresh } from './query.ts';
+import { type AnswerOptions, type Moving, refresh, useAnswer } from './query.ts';
 
-export function useHosted<N extends HostedOperation>(
+export const useHosted = <N extends HostedOperation>(
   operation: N,
   input: HostedInput = {},
-  options: {
-    readonly enabled?: boolean;
-    readonly refetchMs?: number;
-    /** With a separate key, the live stream does not refresh the query. The component decides when to reload it. */
-    readonly own?: boolean;
-    readonly moving?: Moving;
-  } = {},
-): UseQueryResult<HostedReply<N>, ApiError> {
-  const { moving } = options;
-  return useQuery<HostedReply<N>, ApiError>({
-    queryKey: [options.own ? `own ${operation}` : operation, input, ...(moving ? [moving.name] : [])],
-    queryFn: ({ signal }) =>
-      callHosted(operation, { ...input, query: { ...input.query, ...moving?.query() } }, signal),
-    enabled: options.enabled ?? true,
-    ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
-  });
-}
+  options: AnswerOptions = {},
+): UseQueryResult<HostedReply<N>, ApiError> =>
+  useAnswer(operation, input, (sent, signal) => callHosted(operation, sent, signal), options);
 
 /** Fields of the query that select the next page. */
 export type Onward = { readonly [name: string]: string | number };

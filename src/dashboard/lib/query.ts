@@ -45,44 +45,55 @@ export interface Moving {
   readonly query: () => object;
 }
 
-const movingKey = <N extends Operation>(operation: N, input: Input<N> | undefined, moving?: Moving) =>
-  moving ? ([...keyOf(operation, input), moving.name] as const) : keyOf(operation, input);
+interface KeyOptions {
+  readonly moving?: Moving | undefined;
+  /** With a separate key, the live stream does not refresh the query. The component decides when to reload it. */
+  readonly own?: boolean;
+}
 
-const moved = <N extends Operation>(input: Input<N> | undefined, moving?: Moving): Input<N> | undefined =>
+const answerKey = (operation: string, input: object | undefined, { own, moving }: KeyOptions) =>
+  [own ? `own ${operation}` : operation, input ?? {}, ...(moving ? [moving.name] : [])] as const;
+
+const moved = <I extends object>(input: I | undefined, moving: Moving | undefined): I | undefined =>
   moving
-    ? ({
-        ...(input as object),
-        query: { ...(input as { query?: object } | undefined)?.query, ...moving.query() },
-      } as Input<N>)
+    ? ({ ...input, query: { ...(input as { query?: object } | undefined)?.query, ...moving.query() } } as I)
     : input;
 
-/**
- * A cached GET. `enabled: false` delays the request; `keep` returns the previous answer while another input loads. The
- * option `moves` marks an input with a period that ends now, and `isFixed` an answer that never changes.
- */
-export function useCall<N extends Operation>(
-  operation: N,
-  input?: Input<N>,
-  options: {
-    readonly enabled?: boolean;
-    readonly keep?: boolean;
-    readonly moves?: boolean;
-    readonly isFixed?: boolean;
-    readonly moving?: Moving;
-    readonly refetchMs?: number;
-  } = {},
-): UseQueryResult<Reply<N>, ApiError> {
-  const query = useQuery<Reply<N>, ApiError>({
-    queryKey: movingKey(operation, input, options.moving),
-    queryFn: ({ signal }) => call(operation, moved(input, options.moving), signal),
+export interface AnswerOptions extends KeyOptions {
+  /** False delays the request. */
+  readonly enabled?: boolean;
+  /** Returns the previous answer while another input loads. */
+  readonly keep?: boolean;
+  /** The input has a period that ends now. */
+  readonly moves?: boolean;
+  /** The answer never changes. */
+  readonly isFixed?: boolean;
+  readonly refetchMs?: number;
+}
+
+/** A cached GET of either API. */
+export const useAnswer = <R, I extends object>(
+  operation: string,
+  input: I | undefined,
+  send: (input: I | undefined, signal: AbortSignal) => Promise<R>,
+  options: AnswerOptions,
+): UseQueryResult<R, ApiError> =>
+  useQuery<R, ApiError>({
+    queryKey: answerKey(operation, input, options),
+    queryFn: ({ signal }) => send(moved(input, options.moving), signal),
     enabled: options.enabled ?? true,
     ...(options.moves ? { gcTime: movingGcMs } : {}),
     ...(options.isFixed ? { staleTime: Number.POSITIVE_INFINITY } : {}),
     ...(options.keep ? { placeholderData: (before: unknown) => before as never } : {}),
     ...(options.refetchMs ? { refetchInterval: options.refetchMs } : {}),
   });
-  return query;
-}
+
+export const useCall = <N extends Operation>(
+  operation: N,
+  input?: Input<N>,
+  options: AnswerOptions = {},
+): UseQueryResult<Reply<N>, ApiError> =>
+  useAnswer(operation, input as object, (sent, signal) => call(operation, sent as Input<N>, signal), options);
 
 /**
  * True while `keep` returns the answer to a previous question.
@@ -97,8 +108,12 @@ export function useIsOld(of: { readonly isPlaceholderData: boolean }, question: 
 /** Requests data in advance. The component that needs it finds the answer, or waits for the same request. */
 export function ask<N extends Operation>(operation: N, input?: Input<N>, moving?: Moving): void {
   const queryFn = ({ signal }: { readonly signal: AbortSignal }) =>
-    call(operation, moved(input, moving), signal);
-  void queries.prefetchQuery({ queryKey: movingKey(operation, input, moving), queryFn, retry: false });
+    call(operation, moved(input as object, moving) as Input<N>, signal);
+  void queries.prefetchQuery({
+    queryKey: answerKey(operation, input as object, { moving }),
+    queryFn,
+    retry: false,
+  });
 }
 
 interface PagesOptions {

@@ -1,14 +1,12 @@
 // The keys of a session's counters, which are the same in all client libraries.
 import { sha256 } from '@noble/hashes/sha2.js';
-
-const hex = (bytes: Uint8Array): string =>
-  [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 
 /** Names that are invalid or too long for keys are replaced by their hash (packages/agent, guard/counters). */
 const keyPart = (name: string): string =>
   name.length <= 96 && /^[a-zA-Z0-9_.:/-]+$/.test(name)
     ? name
-    : `h.${hex(sha256(new TextEncoder().encode(name))).slice(0, 40)}`;
+    : `h.${bytesToHex(sha256(utf8ToBytes(name))).slice(0, 40)}`;
 
 export interface SessionKey {
   readonly key: string;

@@ -1,7 +1,8 @@
 // One connection to the dashboard stream: a WebSocket, or server-sent events as the fallback. It reconnects after the
 // latest received position. It runs in a SharedWorker, or in the page if the browser has none.
-import { createParser } from 'eventsource-parser';
+import type { ParserCallbacks } from 'eventsource-parser';
 import { browserClock, type Clock, jittered, type Timer } from '../lib/browser.ts';
+import { readEvents } from '../lib/event-stream.ts';
 import { SilenceTimer } from './silence.ts';
 
 /** `reconnecting` becomes `stale` after a while. `signed_out` is final. */
@@ -120,14 +121,8 @@ export class LiveConnection {
       const response = await fetch(url, { headers: { Accept: 'text/event-stream' }, signal: stop.signal });
       if (!response.ok || !response.body) return;
       attempt.open();
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      const parser = createParser({ onEvent: ({ data, id = '' }) => this.#take(data, id) });
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done) return;
-        attempt.hear();
-        parser.feed(value);
-      }
+      const onEvent: ParserCallbacks['onEvent'] = ({ data, id = '' }) => this.#take(data, id);
+      await readEvents(response.body, { onEvent }, attempt.hear);
     };
     read()
       .catch(() => undefined)

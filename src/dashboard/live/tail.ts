@@ -1,10 +1,11 @@
 // The live tail: a stream of decision events, in the order in which the hub stores them. It reconnects after the latest
 // received event. Events that the hub can no longer send appear as a gap in the list.
-import { createParser } from 'eventsource-parser';
+import type { ParserCallbacks } from 'eventsource-parser';
 import type { z } from 'zod';
 import type { decisionEvent } from '../../event/wire/hosted-event.ts';
 import { sessionEnded } from '../lib/api.ts';
 import { after, browserClock, jittered, now, type Timer } from '../lib/browser.ts';
+import { readEvents } from '../lib/event-stream.ts';
 import { SilenceTimer } from './silence.ts';
 
 export type TailEvent = z.output<typeof decisionEvent>;
@@ -35,6 +36,16 @@ export class Tail {
   readonly #address: string;
   readonly #listener: TailListener;
   readonly #stop = new AbortController();
+  readonly #parsed: ParserCallbacks = {
+    onEvent: ({ data, id }) => {
+      if (id) this.#lastId = id;
+      const event = JSON.parse(data) as TailEvent;
+      this.#add({ kind: 'event', id: event.id, event });
+    },
+    onComment: (text) => {
+      if (text === 'gap') this.#add(this.#gap());
+    },
+  };
   #lastId = '';
   #failures = 0;
   /** The hub refused the stream, so there is no automatic retry. */
@@ -94,7 +105,7 @@ export class Tail {
         this.#failures = 0;
         this.#listener.state('live', null);
         silence.open();
-        await this.#read(body, silence);
+        await readEvents(body, this.#parsed, () => silence.hear());
       }
     } catch {
       // The connection broke. The next attempt shows the reason.
@@ -106,26 +117,6 @@ export class Tail {
     this.#listener.state('reconnecting', null);
     const wait = Math.min(maxWaitMs, firstWaitMs * 2 ** (this.#failures - 1));
     this.#retry = after(jittered(wait), () => void this.#open());
-  }
-
-  async #read(body: NonNullable<Response['body']>, silence: SilenceTimer): Promise<void> {
-    const parser = createParser({
-      onEvent: ({ data, id }) => {
-        if (id) this.#lastId = id;
-        const event = JSON.parse(data) as TailEvent;
-        this.#add({ kind: 'event', id: event.id, event });
-      },
-      onComment: (text) => {
-        if (text === 'gap') this.#add(this.#gap());
-      },
-    });
-    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      silence.hear();
-      parser.feed(value);
-    }
   }
 
   #gap(): TailRow {

@@ -110,7 +110,7 @@ function Calls({ by, values }: { readonly by: By; readonly values: readonly stri
   const calls = callsOf(data);
   if (sumOf(calls) === 0) return <span className="muted">none</span>;
   return (
-    <span className="calls-cell">
+    <span className="calls-cell row">
       <Ribbon calls={calls} />
       <Sparkline {...barsOf(data)} max={scale} />
     </span>

@@ -66,19 +66,19 @@ export function CellTerms<R extends RowData>({
   const { field, value, right, top, height } = pointed;
   const name = `${field} ${visible(value).slice(0, 80)}`;
   return (
-    <div ref={buttons} className="cell-terms" style={{ left: right, top, height }}>
-      <button type="button" tabIndex={-1} aria-label={`Only ${name}`} title="Only these" onClick={add(false)}>
-        +
-      </button>
-      <button
-        type="button"
-        tabIndex={-1}
-        aria-label={`Without ${name}`}
-        title="Without these"
-        onClick={add(true)}
-      >
-        −
-      </button>
+    <div ref={buttons} className="cell-terms row" style={{ left: right, top, height }}>
+      {(['Only', 'Without'] as const).map((word) => (
+        <button
+          key={word}
+          type="button"
+          tabIndex={-1}
+          aria-label={`${word} ${name}`}
+          title={`${word} these`}
+          onClick={add(word === 'Without')}
+        >
+          {word === 'Only' ? '+' : '−'}
+        </button>
+      ))}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// Layers above a page: dialogs, and the detail panel at the right.
+// A dialog above a page.
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { type JSX, type ReactNode, useRef } from 'react';
 import { middleCut, visible } from '../lib/text.ts';
@@ -9,8 +9,7 @@ export interface DialogProps {
   readonly open: boolean;
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** `panel` is at the right edge, and the page behind it stays usable. */
-  readonly shape?: 'box' | 'panel' | 'wide' | 'palette';
+  readonly shape?: 'box' | 'wide' | 'palette';
   /** A person cannot close the dialog without an answer. */
   readonly held?: boolean;
 }
@@ -26,22 +25,19 @@ export function Dialog({ title, open, onClose, children, shape = 'box', held }: 
   return (
     <Base.Root
       open={open}
-      modal={shape !== 'panel'}
-      disablePointerDismissal={held || shape === 'panel'}
+      disablePointerDismissal={held ?? false}
       onOpenChange={(next) => {
         if (!next && !held) onClose();
       }}
     >
       <Base.Portal>
-        {shape !== 'panel' && <Base.Backdrop className="backdrop" />}
+        <Base.Backdrop className="backdrop" />
         <Base.Popup
           ref={popup}
           className={`dialog dialog-${shape}`}
-          initialFocus={(by) =>
-            by === 'touch' || shape === 'panel' ? true : (firstField(popup.current) ?? true)
-          }
+          initialFocus={(by) => by === 'touch' || (firstField(popup.current) ?? true)}
         >
-          <div className={shape === 'palette' ? 'heard' : 'dialog-head'}>
+          <div className={shape === 'palette' ? 'heard' : 'dialog-head row apart'}>
             <Base.Title className="dialog-title">{middleCut(visible(title), 200)}</Base.Title>
             {!held && shape !== 'palette' && (
               <Base.Close className="button button-quiet" aria-label="Close">

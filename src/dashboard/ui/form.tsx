@@ -174,7 +174,7 @@ export const Select = ({
 
 /** A switch with its label at the right. */
 export const Check = ({ children, ...box }: Omit<ComponentProps<'input'>, 'type'>): JSX.Element => (
-  <label className="checks">
+  <label className="row">
     <input type="checkbox" {...box} /> {children}
   </label>
 );

@@ -11,7 +11,7 @@ const keyNames: { readonly [key: string]: string } = {
 };
 
 const fields =
-  'input:not([type=checkbox]), textarea, select, [contenteditable], [role=textbox], [role=menu], .dialog:not(.dialog-panel)';
+  'input:not([type=checkbox]), textarea, select, [contenteditable], [role=textbox], [role=menu], .dialog';
 
 /**
  * True if a key press belongs to a field or a dialog instead of the page. The editor is in a shadow root: the event's

@@ -98,7 +98,7 @@ export function Lanes({
         </span>
       </div>
       {foot && (
-        <p className="lane-ends muted">
+        <p className="lane-ends row apart muted">
           <span>{foot[0]}</span>
           <span>{foot[1]}</span>
         </p>

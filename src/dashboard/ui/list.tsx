@@ -24,27 +24,30 @@ export interface PeekListProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen
   /** The page of a row; absent if rows have none. */
   readonly linkOf?: ((row: R) => ThingLink) | undefined;
   /** Title of the peek. */
-  readonly title: (row: R) => string;
-  readonly peek: (row: R) => ReactNode;
+  readonly title?: ((row: R) => string) | undefined;
+  /** Absent: a press on a row leads to its page. */
+  readonly peek?: ((row: R) => ReactNode) | undefined;
 }
 
 /**
  * The row in the address (`peek`), and what a press on a row does: it opens the peek, or on a phone the page.
+ * @param hasPeek false: a press opens the page on all screens
  */
 export function usePeek<R>(
   rows: readonly R[],
   keyOf: (row: R) => string,
   linkOf: ((row: R) => ThingLink | undefined) | undefined,
+  hasPeek = true,
 ) {
   const [{ peek: id }, change] = useFilters();
   const navigate = useNavigate();
-  const isPhone = usePhone();
+  const isPage = usePhone() || !hasPeek;
   return {
     id,
-    row: (isPhone && linkOf) || id === undefined ? undefined : rows.find((one) => keyOf(one) === id),
+    row: (isPage && linkOf) || id === undefined ? undefined : rows.find((one) => keyOf(one) === id),
     // Only the first opened row adds a history entry, so the browser's Back button closes the peek.
     open: (row: R): void => {
-      const page = isPhone ? linkOf?.(row) : undefined;
+      const page = isPage ? linkOf?.(row) : undefined;
       if (page) void navigate({ ...page });
       else change({ peek: keyOf(row) }, id !== undefined);
     },
@@ -52,17 +55,17 @@ export function usePeek<R>(
   };
 }
 
-/** A list whose selected row is open in a peek beside it. */
+/** A list, with the selected row in a peek beside it. */
 export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Element {
   const { query, isOld, empty, title, peek, linkOf, ...table } = props;
   const { rows, keyOf } = table;
-  const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
+  const { id, row, open, close } = usePeek(rows, keyOf, linkOf, peek !== undefined);
   useFirstRow(query, rows.length > 0);
   return (
     <>
       <QueryResult
         query={query}
-        rows={10}
+        rows={peek ? 10 : 3}
         isOld={isOld ?? false}
         none={() => rows.length === 0 && (query.hasNextPage ? <Skeleton /> : empty)}
       >
@@ -71,12 +74,11 @@ export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Elemen
             onEnd={() => readOn(query)}
             {...table}
             {...(linkOf ? { linkOf } : {})}
-            chosen={id}
-            onOpen={open}
+            {...(peek || linkOf ? { chosen: id, onOpen: open } : {})}
           />
         )}
       </QueryResult>
-      {row !== undefined && (
+      {row !== undefined && peek && title && (
         <Peek key={keyOf(row)} title={title(row)} page={linkOf?.(row)} onClose={close}>
           {peek(row)}
         </Peek>

@@ -1,7 +1,7 @@
 // The parts that menus share: the popup below its button, and an item that is on or off.
 import { Menu } from '@base-ui/react/menu';
 import type { JSX, ReactNode } from 'react';
-import { Icon } from './icons.tsx';
+import { Icon, type IconName } from './icons.tsx';
 
 export const MenuPopup = ({ children }: { readonly children: ReactNode }): JSX.Element => (
   <Menu.Portal>
@@ -11,6 +11,11 @@ export const MenuPopup = ({ children }: { readonly children: ReactNode }): JSX.E
   </Menu.Portal>
 );
 
+/** The place at the start of an item, which has the same width in all items. */
+export const MenuTick = ({ icon }: { readonly icon?: IconName }): JSX.Element => (
+  <span className="menu-tick">{icon && <Icon name={icon} />}</span>
+);
+
 interface SwitchProps {
   readonly label: string;
   readonly isOn: boolean;
@@ -18,7 +23,7 @@ interface SwitchProps {
 }
 
 export const MenuSwitch = ({ label, isOn, onChange }: SwitchProps): JSX.Element => (
-  <Menu.CheckboxItem className="menu-item" checked={isOn} onCheckedChange={onChange} closeOnClick={false}>
+  <Menu.CheckboxItem className="menu-item row" checked={isOn} onCheckedChange={onChange} closeOnClick={false}>
     <span className="menu-tick">
       <Menu.CheckboxItemIndicator>
         <Icon name="check" />

@@ -34,7 +34,7 @@ export const Messages = (): JSX.Element => (
 function Unanswered(): JSX.Element | null {
   if (useStore(unansweredActions) === 0) return null;
   return (
-    <p className="message tone-ask">
+    <p className="message row tone-ask">
       <Icon name="triangle" />
       The hub has not answered for 10 s. Your action may have taken effect. Check before you try again.
     </p>
@@ -49,7 +49,7 @@ function List(): readonly JSX.Element[] {
       // A message asks nothing, so it is no dialog.
       // biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form
       render={({ 'aria-modal': _, ...props }) => <div {...props} role="group" />}
-      className={`message tone-${toast.type}`}
+      className={`message row tone-${toast.type}`}
       swipeDirection={['right', 'down']}
     >
       {toast.type !== 'plain' && <Icon name={toast.type === 'allow' ? 'check' : 'triangle'} />}

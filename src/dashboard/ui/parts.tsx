@@ -273,9 +273,9 @@ export const TabHead = ({
   summary,
   children,
 }: Readonly<{ summary?: ReactNode; children?: ReactNode }>): JSX.Element => (
-  <div className="page-head">
+  <div className="page-head row wrap apart">
     {summary ? <p className="page-says">{sentence(summary)}</p> : <span />}
-    {children && <div className="page-actions">{children}</div>}
+    {children && <div className="decide-buttons">{children}</div>}
   </div>
 );
 
@@ -288,12 +288,12 @@ export function PageHead({
     document.title = `${title} · Reeve`;
   }, [title]);
   return (
-    <header className="page-head">
+    <header className="page-head row wrap apart">
       <div>
         <h1>{title}</h1>
         {summary && <p className="page-says">{sentence(summary)}</p>}
       </div>
-      {children && <div className="page-actions">{children}</div>}
+      {children && <div className="decide-buttons">{children}</div>}
     </header>
   );
 }

@@ -35,7 +35,7 @@ export function Peek({ title, onClose, page, children }: PeekProps): JSX.Element
   return createPortal(
     <aside className="peek" aria-label={middleCut(visible(title), 200)}>
       <Split name="peek" label="Width of the peek" side="after" roomOf={roomOf} />
-      <div className="peek-head">
+      <div className="peek-head row">
         <h2 className="dialog-title">{middleCut(visible(title), 80)}</h2>
         <span className="grow" />
         {page && (

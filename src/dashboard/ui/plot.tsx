@@ -61,6 +61,12 @@ const dataOf = ({ slots, tracks }: Drawing): uPlot.AlignedData => [
 const heightOf = (values: readonly (number | null)[]): number =>
   values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 
+/** Events that uPlot would handle by itself. */
+const pointerEvents = [
+  ...['mousedown', 'mouseup', 'mousemove', 'mouseleave', 'mouseenter'],
+  ...['click', 'dblclick'],
+];
+
 function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, utc: boolean): uPlot.Options {
   const style = getComputedStyle(place);
   const color = (token: string) => (): string => style.getPropertyValue(token).trim();
@@ -71,7 +77,6 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
     grid: { stroke: color('--line'), width: 1 },
     ticks: { stroke: color('--line'), width: 1, size: 4 },
   };
-  const none = (): null => null;
   const isLanes = latest.current.shape === 'lanes';
   return {
     ...sizeOf(place),
@@ -83,15 +88,7 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
       y: false,
       points: { show: false },
       drag: { x: false, y: false },
-      bind: {
-        mousedown: none as never,
-        mouseup: none as never,
-        click: none as never,
-        dblclick: none as never,
-        mousemove: none as never,
-        mouseleave: none as never,
-        mouseenter: none as never,
-      },
+      bind: Object.fromEntries(pointerEvents.map((name) => [name, () => null])),
     },
     scales: {
       x: { time: true, range: () => [latest.current.from, latest.current.until] },

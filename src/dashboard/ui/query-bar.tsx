@@ -131,7 +131,7 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
           highlighted.current = choice;
         }}
       >
-        <div className="search-field">
+        <div className="search-field row">
           <Icon name="search" />
           <Autocomplete.Input
             ref={field}
@@ -166,7 +166,7 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
         {choices.length > 0 && (
           <Autocomplete.List aria-label="Completions" className="query-choices">
             {(choice: Completion) => (
-              <Autocomplete.Item key={choice.text} value={choice} className="query-choice">
+              <Autocomplete.Item key={choice.text} value={choice} className="query-choice row apart">
                 {visible(choice.label)}
                 {choice.count !== undefined && <span className="muted numbers">{count(choice.count)}</span>}
               </Autocomplete.Item>

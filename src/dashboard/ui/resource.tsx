@@ -1,6 +1,5 @@
 // Records of one kind from a declaration: a table with its columns, the acts on a row with their dialogs, the act that
 // adds a record, and an empty list's text. Forms show the hub's refusals at their fields.
-import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, type ReactNode, useState } from 'react';
 import type { Env } from '../../shared/ids.ts';
@@ -9,7 +8,7 @@ import type { ApiError, Input, Operation } from '../lib/api.ts';
 import { type CommandName, commandOf, useCommand } from '../lib/commands.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
 import { useRefusal } from '../lib/may.ts';
-import { readOn, useAction, useFirstRow } from '../lib/query.ts';
+import { useAction } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
 import { RoleButton } from './act-button.tsx';
 import { Choice } from './choice.tsx';
@@ -17,9 +16,9 @@ import { Confirm } from './confirm.tsx';
 import { Field, type FieldProps, Form, type SelectProps, useFields } from './form.tsx';
 import type { IconName } from './icons.tsx';
 import { PeekList } from './list.tsx';
-import { Empty, Skeleton } from './parts.tsx';
-import { QueryResult, type QueryState } from './query-result.tsx';
-import { type Column, Table, type TableProps } from './table.tsx';
+import { Empty } from './parts.tsx';
+import type { QueryState } from './query-result.tsx';
+import type { Column, TableProps } from './table.tsx';
 
 /** A button in each row. */
 export interface RowAct<R> {
@@ -74,24 +73,10 @@ export interface ResourceViewProps<R> {
 
 export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JSX.Element {
   const { query, rows, head } = props;
-  const {
-    noun,
-    acts = [],
-    actsWidth = 1,
-    add,
-    empty,
-    columns,
-    keyOf,
-    peek,
-    title,
-    linkOf,
-    ...rest
-  } = props.resource;
+  const { noun, acts = [], actsWidth = 1, add, empty, columns, ...rest } = props.resource;
+  const { keyOf } = rest;
   const [open, setOpen] = useState<{ readonly act: RowAct<R>; readonly row: R } | null>(null);
   const [isAdding, setAdding] = useState(false);
-  const navigate = useNavigate();
-  useFirstRow(query, rows.length > 0);
-  const go = linkOf && ((row: R): void => void navigate({ ...linkOf(row) }));
   const column: Column<R> = {
     key: 'actions',
     label: 'Actions',
@@ -121,7 +106,6 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
     ...rest,
     row: noun,
     rows,
-    keyOf,
     columns: acts.length > 0 ? [...columns, column] : columns,
   };
   const none =
@@ -149,19 +133,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
         ),
       )}
       {add?.command && <AddCommand command={add.command} onAdd={() => setAdding(true)} />}
-      {peek && title ? (
-        <PeekList {...list} {...{ query, linkOf, title, peek }} empty={none} />
-      ) : (
-        <QueryResult
-          query={query}
-          rows={3}
-          none={() => rows.length === 0 && (query.hasNextPage ? <Skeleton /> : none)}
-        >
-          {() => (
-            <Table onEnd={() => readOn(query)} {...(linkOf && go ? { linkOf, onOpen: go } : {})} {...list} />
-          )}
-        </QueryResult>
-      )}
+      <PeekList {...list} query={query} empty={none} />
       {isAdding && add?.dialog(() => setAdding(false))}
       {open && current && open.act.dialog?.(current, () => setOpen(null))}
     </>

@@ -57,7 +57,7 @@ function ViewMenu({
       </Menu.Trigger>
       <MenuPopup>
         {views.map(({ id, name, query, shared }) => (
-          <Menu.Item key={id} className="menu-item" onClick={() => onQuery(query)}>
+          <Menu.Item key={id} className="menu-item row" onClick={() => onQuery(query)}>
             {visible(name)}
             {shared && <span className="tag">shared</span>}
           </Menu.Item>

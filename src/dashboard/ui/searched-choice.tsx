@@ -72,7 +72,7 @@ export default function SearchedChoice(props: SelectProps): JSX.Element {
           {isOpen && (
             <Combobox.List aria-label={`Options of ${label}`} className="query-choices choices">
               {matches.map((option) => (
-                <Combobox.Item key={option.value} value={option} className="query-choice">
+                <Combobox.Item key={option.value} value={option} className="query-choice row apart">
                   {option.label}
                 </Combobox.Item>
               ))}

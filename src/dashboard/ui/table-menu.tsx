@@ -4,7 +4,7 @@ import type { RowData } from '@tanstack/react-table';
 import type { JSX } from 'react';
 import { download } from './download.ts';
 import { Icon } from './icons.tsx';
-import { MenuPopup, MenuSwitch } from './menu.tsx';
+import { MenuPopup, MenuSwitch, MenuTick } from './menu.tsx';
 import type { Layout } from './table-layout.ts';
 import { type Column, type Model, textOf } from './table-model.ts';
 
@@ -53,10 +53,8 @@ export function TableMenu<R extends RowData>({
           ))}
         <Menu.Separator className="menu-line" />
         <Menu.SubmenuRoot>
-          <Menu.SubmenuTrigger className="menu-item">
-            <span className="menu-tick">
-              <Icon name="right" />
-            </span>
+          <Menu.SubmenuTrigger className="menu-item row">
+            <MenuTick icon="right" />
             Pinned columns
           </Menu.SubmenuTrigger>
           <MenuPopup>
@@ -71,10 +69,8 @@ export function TableMenu<R extends RowData>({
           </MenuPopup>
         </Menu.SubmenuRoot>
         <Menu.Separator className="menu-line" />
-        <Menu.Item className="menu-item" onClick={csv}>
-          <span className="menu-tick">
-            <Icon name="download" />
-          </span>
+        <Menu.Item className="menu-item row" onClick={csv}>
+          <MenuTick icon="download" />
           Download rows as CSV
         </Menu.Item>
       </MenuPopup>

@@ -229,10 +229,10 @@ export function Table<R extends RowData>(props: TableProps<R>): JSX.Element {
   useCopyCell(box, rows, visibleColumns);
   return (
     <div className={`data-table ${cards ? 'as-cards' : ''}`}>
-      <div className="table-bar">
+      <div className="table-bar row wrap">
         {typeof bar === 'object' ? bar : <span className="muted">{bar ?? counted(rows.length, noun)}</span>}
         <span className="grow" />
-        <span className="table-tools">
+        <span className="table-tools row">
           {cards && rows.length > 1 && <CardOrder columns={visibleColumns} model={model} />}
           <TableMenu {...{ name, model, visibleColumns, layout }} />
         </span>
@@ -328,7 +328,7 @@ function SelectAll<R extends RowData>({
   const all = model.getIsAllRowsSelected();
   const some = !all && model.getIsSomeRowsSelected();
   return (
-    <div role="columnheader" {...(isLabeled ? {} : pinOfChecks(columns))}>
+    <div role="columnheader" {...(isLabeled ? { className: 'row' } : pinOfChecks(columns))}>
       <input
         type="checkbox"
         aria-label="Select all loaded rows"

@@ -62,15 +62,15 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const { chartsAsTables: asTable } = prefs;
   const utc = props.utc ?? prefs.utc;
   const id = useId();
-  const drawing = useDrawing(props, utc);
+  const bySlot = useMemo(
+    () => new Map(slots.map(({ at: start, values: of }) => [slotOf(start, from, slotMs), of])),
+    [slots, from, slotMs],
+  );
+  const drawing = useDrawing(props, bySlot, utc);
   const [at, setAt] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
   const toggle = (): void => changePrefs({ chartsAsTables: !asTable });
   useKeys({ T: toggle });
-  const bySlot = useMemo(
-    () => new Map(slots.map((slot) => [slotOf(slot.at, from, slotMs), slot])),
-    [slots, from, slotMs],
-  );
   const range: SlotRange | null =
     at === null || anchor === null ? null : [Math.min(at, anchor), Math.max(at, anchor)];
   const timesOf = ([first, last]: SlotRange): readonly [number, number] => [
@@ -79,7 +79,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   ];
   const nameOf = (of: SlotRange): string => spanName(...timesOf(of), until - from, utc);
   const valuesAt = (slot: number): readonly (number | null)[] =>
-    bySlot.get(slot)?.values ?? tracks.map(() => props.absent);
+    bySlot.get(slot) ?? tracks.map(() => props.absent);
   const values = at === null ? sums : valuesAt(at);
   const sentence = (of: readonly (number | null)[]): string =>
     tracks.map(({ label, text }, track) => `${text(of[track] ?? null)} ${label}`).join(', ');
@@ -93,7 +93,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         <span id={id} className="heard">
           {title}
         </span>
-        <span className="chart-says numbers">
+        <span className="chart-says row wrap numbers">
           <span className="chart-when">
             {range ? nameOf(range) : at === null ? 'Total' : nameOf([at, at])}
           </span>
@@ -122,10 +122,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         <p className="chart-empty muted">No data in this period.</p>
       ) : (
         <Moments
-          title={title}
-          drawing={drawing}
-          at={at}
-          anchor={anchor}
+          {...{ title, drawing, at, anchor, range }}
           canChoose={onRange !== undefined}
           valueText={
             at === null
@@ -145,14 +142,17 @@ const slotOf = (at: number, from: number, slotMs: number): number => Math.floor(
 
 const noMarks: readonly number[] = [];
 
-/** All slots of the period, with the tracks that have a colour. */
+/**
+ * All slots of the period, with the tracks that have a colour.
+ * @param bySlot the values of each slot that has some, by its index
+ */
 function useDrawing(
-  { shape, tracks, slots, absent, from, until, slotMs, marks = noMarks }: TimeChartProps,
+  { shape, tracks, absent, from, until, slotMs, marks = noMarks }: TimeChartProps,
+  bySlot: ReadonlyMap<number, Slot['values']>,
   utc: boolean,
 ): Drawing {
   return useMemo(() => {
     const drawn = tracks.flatMap((track, index) => (track.color ? [{ track, index }] : []));
-    const bySlot = new Map(slots.map(({ at, values }) => [slotOf(at, from, slotMs), values]));
     return {
       shape,
       tracks: drawn.map(({ track }) => track),
@@ -169,7 +169,7 @@ function useDrawing(
       marks,
       utc,
     };
-  }, [shape, tracks, slots, absent, from, until, slotMs, marks, utc]);
+  }, [shape, tracks, bySlot, absent, from, until, slotMs, marks, utc]);
 }
 
 interface MomentsProps {
@@ -177,6 +177,7 @@ interface MomentsProps {
   readonly drawing: Drawing;
   readonly at: number | null;
   readonly anchor: number | null;
+  readonly range: SlotRange | null;
   readonly canChoose: boolean;
   readonly valueText: string;
   readonly onAt: (at: number | null) => void;
@@ -186,11 +187,9 @@ interface MomentsProps {
 
 /** The drawing as a slider over its slots, for pointer, touch and keyboard. */
 function Moments(props: MomentsProps): JSX.Element {
-  const { title, drawing, at, anchor, canChoose, valueText, onAt, onAnchor, onChoose } = props;
+  const { title, drawing, at, anchor, range, canChoose, valueText, onAt, onAnchor, onChoose } = props;
   const id = useId();
   const last = drawing.slots.length - 1;
-  const range: SlotRange | null =
-    at === null || anchor === null ? null : [Math.min(at, anchor), Math.max(at, anchor)];
   const slotAt = ({ clientX, currentTarget }: PointerEvent<HTMLElement>): number | null => {
     const place = currentTarget.querySelector('.u-over')?.getBoundingClientRect();
     if (!place || place.width === 0) return null;

@@ -1,6 +1,5 @@
 // AI assistance, if a model is configured: a description of the contract, and answers about its YAML. The page displays
 // the model's output as text, never as markup.
-import { createParser } from 'eventsource-parser';
 import { type JSX, useRef, useState } from 'react';
 import {
   ApiError,
@@ -11,6 +10,7 @@ import {
   sessionEnded,
   unreachable,
 } from '../../lib/api.ts';
+import { readEvents } from '../../lib/event-stream.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { count } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
@@ -123,7 +123,7 @@ async function ask(
   if (response.status === 401) sessionEnded();
   if (!response.ok || !response.body) throw errorOf(response, await response.text());
   let failed: string | null = null;
-  const parser = createParser({
+  await readEvents(response.body, {
     onEvent: ({ data }) => {
       if (data === '[DONE]') return;
       const frame = JSON.parse(data) as { readonly [name: string]: unknown };
@@ -136,12 +136,6 @@ async function ask(
       if (frame.type === 'error') failed = String(frame.error);
     },
   });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    parser.feed(value);
-  }
   if (failed !== null) throw new ApiError(502, 'assistant', failed, null);
 }
 

@@ -35,7 +35,7 @@ export function DecidedCalls({ id }: { readonly id: string }): JSX.Element {
       {({ series: [one] }) =>
         one && (
           <div className="decide-buttons">
-            <span className="calls-cell">
+            <span className="calls-cell row">
               <Ribbon calls={callsOf(one)} />
               <Sparkline {...barsOf(one)} max={Math.max(1, ...barsOf(one).totals)} />
             </span>

@@ -6,9 +6,9 @@ import { useAction } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Editor } from '../../ui/editor.tsx';
+import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
-import { Failed } from '../../ui/query-result.tsx';
 import { starterBundle } from './starters.ts';
 
 /** The hub's limit, in characters. */
@@ -16,7 +16,7 @@ const maxLength = 1_048_576;
 
 export function Import({ open, onClose }: Readonly<{ open: boolean; onClose: () => void }>): JSX.Element {
   const [text, setText] = useState(starterBundle);
-  const [refused, setRefused] = useState<string | null>(null);
+  const [isTooLarge, setTooLarge] = useState(false);
   const problems = useProblems(open ? text : null);
   const broken = problems.some(({ severity }) => severity === 'error');
   const run = useAction('importContracts', ['listContracts', 'listCompositions']);
@@ -35,19 +35,11 @@ export function Import({ open, onClose }: Readonly<{ open: boolean; onClose: () 
     // A person may choose the same file again.
     target.value = '';
     if (!file) return;
-    if (file.size > maxLength * 4) {
-      setRefused(
-        `The file is too large. A bundle can have ${count(maxLength)} characters. Choose a smaller file.`,
-      );
-      return;
-    }
-    const read = await file.text();
-    setRefused(
-      read.length > maxLength
-        ? `The file is too large. A bundle can have ${count(maxLength)} characters. Choose a smaller file.`
-        : null,
-    );
-    if (read.length <= maxLength) setText(read);
+    // No character has more than four bytes.
+    const content = file.size > maxLength * 4 ? null : await file.text();
+    const canBeRead = content !== null && content.length <= maxLength;
+    setTooLarge(!canBeRead);
+    if (canBeRead) setText(content);
   };
   return (
     <Dialog title="Import bundle" shape="wide" open={open} onClose={onClose}>
@@ -64,25 +56,25 @@ export function Import({ open, onClose }: Readonly<{ open: boolean; onClose: () 
           onChange={(event) => void take(event)}
         />
       </div>
-      {refused && (
+      {isTooLarge && (
         <p className="field-error" role="alert">
-          {refused}
+          The file is too large. A bundle can have {count(maxLength)} characters. Choose a smaller file.
         </p>
       )}
-      {open && <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />}
-      {run.error && <Failed error={run.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="primary"
-          busy={run.isPending}
-          disabled={broken}
-          onClick={() => run.mutate({ body: { yaml_content: text } }, done)}
-        >
-          Import bundle
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-        {broken && <span className="field-error">Fix the problems before you import.</span>}
-      </div>
+      <Form
+        by={run}
+        act="Import bundle"
+        isOff={broken}
+        onSubmit={() => run.mutate({ body: { yaml_content: text } }, done)}
+        buttons={
+          <>
+            <Button onClick={onClose}>Cancel</Button>
+            {broken && <span className="field-error">Fix the problems before you import.</span>}
+          </>
+        }
+      >
+        {open && <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />}
+      </Form>
     </Dialog>
   );
 }

@@ -1,4 +1,4 @@
-// Example contracts for a first one.
+// Examples for a first contract, a first bundle and a first ruleset.
 
 export interface Starter {
   readonly name: string;
@@ -79,14 +79,15 @@ message: "Only files in the workspace are allowed."
   },
 ];
 
-export const starterBundle = `apiVersion: service/v1
-kind: ContractBundle
+/** @param words the names of either kind of document; `tags` is a line of the first rule, or empty */
+const starterDocument = (words: { readonly [name: string]: string }): string => `apiVersion: service/v1
+kind: ${words.kind}
 metadata:
   name: starter
-  description: A first bundle
+  description: A first ${words.noun}
 defaults:
   mode: enforce
-contracts:
+${words.list}:
   - id: no-secrets
     type: pre
     tool: read_file
@@ -94,16 +95,25 @@ contracts:
       args.path:
         contains_any: [".env", "id_rsa"]
     then:
-      effect: deny
-      message: "Secrets stay where they are: {args.path}"
-      tags: [secrets]
+      ${words.effect}: ${words.deny}
+      message: "Secrets stay where they are: {args.path}"${words.tags}
   - id: ask-before-deploy
     type: pre
     tool: deploy
     when:
       environment: { equals: production }
     then:
-      effect: approve
+      ${words.effect}: ${words.ask}
       message: "Deploy to production?"
       timeout: 300
 `;
+
+export const starterBundle = starterDocument({
+  ...{ kind: 'ContractBundle', noun: 'bundle', list: 'contracts' },
+  ...{ effect: 'effect', deny: 'deny', ask: 'approve', tags: '\n      tags: [secrets]' },
+});
+
+export const starterRuleset = starterDocument({
+  ...{ kind: 'Ruleset', noun: 'ruleset', list: 'rules' },
+  ...{ effect: 'action', deny: 'block', ask: 'ask', tags: '' },
+});

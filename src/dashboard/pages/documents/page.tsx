@@ -2,7 +2,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
 import { type JSX, useMemo } from 'react';
-import { linkTo, type ThingLink } from '../../lib/address.ts';
+import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
@@ -15,7 +15,12 @@ import { Data, Env, TabHead, Time } from '../../ui/parts.tsx';
 import { QueryResult, type QueryState } from '../../ui/query-result.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { type Deployments, documentCallsColumn, useDeployments } from '../policies/deployed.tsx';
+import {
+  type Deployments,
+  documentCallsColumn,
+  placesColumn,
+  useDeployments,
+} from '../policies/deployed.tsx';
 import { RulesetForm } from './ruleset-form.tsx';
 import { UploadBundle } from './upload.tsx';
 import { type UseVersions, useBundleVersions, useRulesetVersions } from './versions.ts';
@@ -34,14 +39,17 @@ interface Placed {
   readonly deployments: Deployments;
 }
 
-interface ListProps<R> {
-  readonly title: 'Bundles' | 'Rulesets';
-  readonly noun: 'bundle' | 'ruleset';
-  /** The API whose agents load them. */
-  readonly api: string;
-  readonly columns: readonly Column<R>[];
-  readonly linkOf: (name: string) => ThingLink;
-  readonly useVersions: UseVersions;
+/** The API whose agents load documents of a kind, and the versions of one. */
+const kinds: {
+  readonly [noun in 'bundle' | 'ruleset']: { readonly api: string; readonly useVersions: UseVersions };
+} = {
+  bundle: { api: '/api/v1', useVersions: useBundleVersions },
+  ruleset: { api: '/v1', useVersions: useRulesetVersions },
+};
+
+interface ListProps<R> extends Placed {
+  readonly noun: keyof typeof kinds;
+  readonly columnsOf: (deployments: Deployments) => readonly Column<R>[];
   readonly add: NonNullable<Resource<R>['add']>;
   /** The text of an empty list. */
   readonly emptyText: string;
@@ -51,7 +59,10 @@ interface ListProps<R> {
 }
 
 function DocumentList<R extends RowData & { readonly name: string }>(props: ListProps<R>): JSX.Element {
-  const { title, noun, api, columns, linkOf, useVersions, add, emptyText, query, rows, envsOf } = props;
+  const { deployments, noun, columnsOf, add, emptyText, query, rows, envsOf } = props;
+  const { api, useVersions } = kinds[noun];
+  const title = noun === 'bundle' ? 'Bundle' : 'Ruleset';
+  const columns = useMemo(() => columnsOf(deployments), [columnsOf, deployments]);
   const env = useEnv();
   const visibleRows = env ? rows.filter((row) => envsOf(row).includes(env)) : rows;
   const resource: Resource<R> = {
@@ -62,15 +73,15 @@ function DocumentList<R extends RowData & { readonly name: string }>(props: List
     keyOf: ({ name }) => (noun === 'bundle' ? name : `ruleset ${name}`),
     columns,
     add: { ...add, kind: 'primary' },
-    linkOf: ({ name }) => linkOf(name),
-    title: ({ name }) => `${title.slice(0, -1)} ${name}`,
+    linkOf: ({ name }) => linkTo[noun](name),
+    title: ({ name }) => `${title} ${name}`,
     peek: ({ name }) => <DocumentPeek name={name} useVersions={useVersions} />,
     empty: { title: env ? `No ${noun}s deployed to ${env}` : `No ${noun}s yet`, text: emptyText },
   };
   return (
     <section className="tab-part">
       <h2>
-        {title} <span className="tag">{api}</span>
+        {title}s <span className="tag">{api}</span>
       </h2>
       <ResourceView
         resource={resource}
@@ -133,16 +144,12 @@ const bundleColumns = (deployments: Deployments): readonly Column<Bundle>[] => [
 ];
 
 function Bundles({ deployments }: Placed): JSX.Element {
-  const columns = useMemo(() => bundleColumns(deployments), [deployments]);
   const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
   return (
     <DocumentList
-      title="Bundles"
       noun="bundle"
-      api="/api/v1"
-      columns={columns}
-      linkOf={linkTo.bundle}
-      useVersions={useBundleVersions}
+      deployments={deployments}
+      columnsOf={bundleColumns}
       add={{
         label: 'Upload bundle',
         icon: 'upload',
@@ -165,38 +172,19 @@ const rulesetColumns = (deployments: Deployments): readonly Column<Ruleset>[] =>
   versionColumn('latest', 'Latest', (one) => one.latest_version, 0.9),
   countColumn('rules', 'Rules', (one) => one.rule_count, 0.8),
   documentCallsColumn(deployments),
-  {
-    key: 'runs',
-    label: 'Runs in',
-    width: 2.4,
-    sort: ({ deployed }) => deployed.map(({ env, version }) => `${env} v${version}`).join(', '),
-    cell: ({ deployed }) =>
-      deployed.length === 0 ? (
-        <span className="muted">not deployed</span>
-      ) : (
-        deployed.map(({ env, version }) => (
-          <span key={env}>
-            <Env name={env} /> v{version}{' '}
-          </span>
-        ))
-      ),
-  },
+  placesColumn('runs', 'Runs in', (one) => one.deployed, 2.4),
   nameColumn('revision', 'Latest SHA-256', (one) => one.revision_hash, 1.6),
   timeColumn('updated', 'Changed', (one) => one.updated_at, 1.2),
 ];
 
 function Rulesets({ deployments }: Placed): JSX.Element {
-  const columns = useMemo(() => rulesetColumns(deployments), [deployments]);
   const rulesetsQuery = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
   const rows = usePageRows(rulesetsQuery, ({ rulesets }) => rulesets);
   return (
     <DocumentList
-      title="Rulesets"
       noun="ruleset"
-      api="/v1"
-      columns={columns}
-      linkOf={linkTo.ruleset}
-      useVersions={useRulesetVersions}
+      deployments={deployments}
+      columnsOf={rulesetColumns}
       add={{
         label: 'New ruleset',
         operation: 'hostedPutRuleset',

@@ -15,7 +15,7 @@ import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { ForceForm } from '../changes/force.tsx';
-import { starterRuleset } from './starter.ts';
+import { starterRuleset } from '../contracts/starters.ts';
 
 interface Props {
   /** The ruleset for a next version. Undefined: a new ruleset. */

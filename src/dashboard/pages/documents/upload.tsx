@@ -6,9 +6,9 @@ import { useProblems } from '../../lib/own-words.ts';
 import { useAction } from '../../lib/query.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Editor } from '../../ui/editor.tsx';
+import { Form } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
-import { Failed } from '../../ui/query-result.tsx';
 import { starterBundle } from '../contracts/starters.ts';
 
 export function UploadBundle({ onClose }: { readonly onClose: () => void }): JSX.Element {
@@ -26,19 +26,19 @@ export function UploadBundle({ onClose }: { readonly onClose: () => void }): JSX
   };
   return (
     <Dialog title="Upload bundle" shape="wide" open onClose={onClose}>
-      <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />
-      {upload.error && <Failed error={upload.error} />}
-      <div className="decide-buttons">
-        <Button
-          kind="primary"
-          busy={upload.isPending}
-          onClick={() => upload.mutate({ body: { yaml_content: text } }, done)}
-        >
-          Upload bundle
-        </Button>
-        {draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
-        <Button onClick={onClose}>{draft ? 'Keep draft and close' : 'Cancel'}</Button>
-      </div>
+      <Form
+        by={upload}
+        act="Upload bundle"
+        onSubmit={() => upload.mutate({ body: { yaml_content: text } }, done)}
+        buttons={
+          <>
+            {draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
+            <Button onClick={onClose}>{draft ? 'Keep draft and close' : 'Cancel'}</Button>
+          </>
+        }
+      >
+        <Editor label="Bundle as YAML" value={text} onValue={setText} problems={problems} />
+      </Form>
     </Dialog>
   );
 }

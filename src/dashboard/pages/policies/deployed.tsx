@@ -1,6 +1,6 @@
 // Where documents are deployed, and the calls that agents judged by the deployed versions.
 import { useInfiniteQuery } from '@tanstack/react-query';
-import { type JSX, useEffect, useMemo } from 'react';
+import { useEffect, useMemo } from 'react';
 import { type ApiError, call, type Reply } from '../../lib/api.ts';
 import { pagesKey, readOn } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
@@ -51,43 +51,58 @@ export function useDeployments(): Deployments {
 const deployedIn = ({ env, deployment }: Matrix['bundles'][number]['cells'][number]): readonly Deployed[] =>
   deployment === null ? [] : [{ env, version: deployment.version, hash: deployment.revision_hash }];
 
-/** A cell of a document whose deployments are not loaded. */
-const unloadedCell = ({ isFailed }: Deployments): JSX.Element | null =>
-  isFailed ? <span className="muted">unavailable</span> : null;
+/** A column of the deployments, once they are loaded. */
+const onceLoaded = <R extends { readonly name: string }>(
+  { placesOf, isFailed }: Deployments,
+  column: Column<R>,
+): Column<R> => ({
+  ...column,
+  cell: (row) => {
+    if (placesOf(row.name)) return column.cell(row);
+    return isFailed && <span className="muted">unavailable</span>;
+  },
+});
 
 /** Calls that agents judged by the versions that are deployed now. */
-export function documentCallsColumn<R extends { readonly name: string }>(
+export const documentCallsColumn = <R extends { readonly name: string }>(
   deployments: Deployments,
-): Column<R> {
-  const column = callsColumn<R>('version', ({ name }) => [
-    ...new Set((deployments.placesOf(name) ?? []).map(({ hash }) => hash)),
-  ]);
-  return {
-    ...column,
-    cell: (row) => (deployments.placesOf(row.name) ? column.cell(row) : unloadedCell(deployments)),
-  };
-}
+): Column<R> =>
+  onceLoaded(
+    deployments,
+    callsColumn('version', ({ name }) => [
+      ...new Set((deployments.placesOf(name) ?? []).map(({ hash }) => hash)),
+    ]),
+  );
 
-/** The environments that run a document, each with the version. */
-export function deployedColumn<R extends { readonly name: string }>(deployments: Deployments): Column<R> {
-  const sortedPlaces = ({ name }: R) => {
-    const places = deployments.placesOf(name);
-    return places && envs.flatMap((env) => places.filter((place) => place.env === env));
-  };
-  return {
-    key: 'envs',
-    label: 'Deployed to',
-    width: 2.8,
-    sort: (row) => (sortedPlaces(row) ?? []).map(({ env, version }) => `${env} v${version}`).join(', '),
-    cell: (row) => {
-      const places = sortedPlaces(row);
-      if (!places) return unloadedCell(deployments);
-      if (places.length === 0) return <span className="muted">not deployed</span>;
-      return places.map(({ env, version }) => (
+/** Environments, each with the version that it runs. */
+export const placesColumn = <R,>(
+  key: string,
+  label: string,
+  placesOf: (row: R) => readonly Pick<Deployed, 'env' | 'version'>[],
+  width: number,
+): Column<R> => ({
+  key,
+  label,
+  width,
+  sort: (row) =>
+    placesOf(row)
+      .map(({ env, version }) => `${env} v${version}`)
+      .join(', '),
+  cell: (row) =>
+    placesOf(row).length === 0 ? (
+      <span className="muted">not deployed</span>
+    ) : (
+      placesOf(row).map(({ env, version }) => (
         <span key={env}>
           <Env name={env} /> v{version}{' '}
         </span>
-      ));
-    },
-  };
-}
+      ))
+    ),
+});
+
+/** The environments that run a document, each with the version. */
+export const deployedColumn = <R extends { readonly name: string }>(deployments: Deployments): Column<R> => {
+  const sortedPlaces = ({ name }: R) =>
+    envs.flatMap((env) => deployments.placesOf(name)?.filter((place) => place.env === env) ?? []);
+  return onceLoaded(deployments, placesColumn('envs', 'Deployed to', sortedPlaces, 2.8));
+};

@@ -5,13 +5,13 @@ import type { Reply } from '../../lib/api.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
 import { countText, type Slot, type Track } from '../../ui/chart.ts';
-import { PeriodSelect } from '../../ui/period.tsx';
+import { Select } from '../../ui/form.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { TimeChart } from '../../ui/time-chart.tsx';
 
 type Usage = Reply<'aiUsage'>;
 
-const periods = ['7d', '30d', '90d'] as const;
+const periods = ['7', '30', '90'].map((days) => [days, `last ${days} days`] as const);
 
 const dollars = (usd: number | null): string => (usd === null ? 'unknown' : `$${usd.toFixed(2)}`);
 
@@ -23,15 +23,15 @@ const tracks: readonly Track[] = [
 ];
 
 export function AiUsage(): JSX.Element {
-  const [period, setPeriod] = useState<(typeof periods)[number]>('30d');
-  const days = Number.parseInt(period, 10);
+  const [period, setPeriod] = useState('30');
+  const days = Number(period);
   const aiUsageQuery = useCall('aiUsage', { query: { days } }, { keep: true });
   const isOld = useIsOld(aiUsageQuery, period);
   return (
     <section className="form" aria-label="Assistant usage">
       <div className="card-head">
         <h3>Usage</h3>
-        <PeriodSelect label="Period" value={period} periods={periods} onValue={setPeriod} />
+        <Select compact label="Period" value={period} options={periods} onValue={setPeriod} />
       </div>
       <QueryResult query={aiUsageQuery} rows={3} isOld={isOld}>
         {(usage) => (
