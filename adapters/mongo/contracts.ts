@@ -131,6 +131,15 @@ async function historyOf(library: Library, tenantId: string, contractId: string)
   return rows.map(({ version, createdAt, createdBy }) => ({ version, createdAt, createdBy }));
 }
 
+const latestRows = (document: LibraryDocument | null): readonly string[] =>
+  Object.values(document?.contracts ?? {}).map(({ row }) => row);
+
+async function listTags(library: Library, tenantId: string, page: PageRequest): Promise<Page<string>> {
+  const latest = latestRows(await readLibrary(library, tenantId));
+  const tags = await library.rows.distinct('tags', { _id: { $in: latest } }, { maxTimeMS: maxSearchMs });
+  return pageIn(tags.sort(), page, (tag) => tag);
+}
+
 async function listContracts(
   library: Library,
   tenantId: string,
@@ -138,12 +147,11 @@ async function listContracts(
   page: PageRequest,
 ): Promise<Page<ContractSummary>> {
   const document = await readLibrary(library, tenantId);
-  const latest = Object.values(document?.contracts ?? {}).map((entry) => entry.row);
   const pattern = search && { $regex: searchPattern(search) };
   const contractRows = library.rows
     .find<Omit<ContractVersionRow, 'definition'>>(
       {
-        _id: { $in: latest },
+        _id: { $in: latestRows(document) },
         ...(type === undefined ? {} : { type: { $eq: type as ContractVersionRow['type'] } }),
         ...(tag === undefined ? {} : { tags: tag }),
         ...(pattern ? { $or: [{ name: pattern }, { description: pattern }, { contractId: pattern }] } : {}),
@@ -204,6 +212,7 @@ export const mongoContracts = (library: Library): ContractStore => ({
   listVersions: (tenantId, contractId) => historyOf(library, tenantId, contractId),
 
   list: (tenantId, filter, page) => listContracts(library, tenantId, filter, page),
+  listTags: (tenantId, page) => listTags(library, tenantId, page),
 
   remove: (tenantId, contractId, ifId) => removeContract(library, tenantId, contractId, ifId),
 

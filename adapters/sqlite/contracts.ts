@@ -86,6 +86,27 @@ function updateContract(
   return next;
 }
 
+/** Latest versions from newest to oldest, until `take` returns true after a portion. */
+function* eachLatest(db: Database, tenantId: string, take: (rows: readonly Row[]) => boolean): Steps<void> {
+  let last: Row | undefined = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  while (last) {
+    const rows = db.all(portionOf, [tenantId, Number(last[1]), Number(last[0])]);
+    last = take(rows) || rows.length < portion ? undefined : rows.at(-1);
+    yield;
+  }
+}
+
+const tagsOf = (text: unknown): readonly string[] => JSON.parse(String(text));
+
+function* listTags(db: Database, tenantId: string, { limit, offset }: PageRequest): Steps<Page<string>> {
+  const tags = new Set<string>();
+  yield* eachLatest(db, tenantId, (rows) => {
+    for (const row of rows) for (const tag of tagsOf(row[6])) tags.add(tag);
+    return false;
+  });
+  return { items: [...tags].sort().slice(offset, offset + limit), more: tags.size > offset + limit };
+}
+
 function* listContracts(
   db: Database,
   tenantId: string,
@@ -95,16 +116,13 @@ function* listContracts(
   const needle = foldedText(search ?? '');
   const fits = ([, , its, name, description, contractId, tags]: Row): boolean =>
     (type === undefined || its === type) &&
-    (tag === undefined || (JSON.parse(String(tags)) as readonly string[]).includes(tag)) &&
+    (tag === undefined || tagsOf(tags).includes(tag)) &&
     [name, description ?? '', contractId].some((part) => findsIn(givenText(String(part)), needle));
   const rowids: number[] = [];
-  let last: Row | undefined = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
-  while (last && rowids.length <= offset + limit) {
-    const rows = db.all(portionOf, [tenantId, Number(last[1]), Number(last[0])]);
+  yield* eachLatest(db, tenantId, (rows) => {
     for (const row of rows) if (fits(row)) rowids.push(Number(row[0]));
-    last = rows.length < portion ? undefined : rows.at(-1);
-    yield;
-  }
+    return rowids.length > offset + limit;
+  });
   const page = rowids.slice(offset, offset + limit + 1);
   const row = `SELECT ${summaries.columns} FROM contracts WHERE rowid = ?`;
   return rowsOf(db, page, limit, { row, read: summaries.read });
@@ -180,6 +198,7 @@ export const contractStore = (db: Database): Sync<ContractStore> => ({
         createdBy: givenText(String(createdBy)),
       })),
   list: (tenantId, filter, page) => listContracts(db, tenantId, filter, page),
+  listTags: (tenantId, page) => listTags(db, tenantId, page),
   remove: (tenantId, contractId, ifId) => removeContract(db, tenantId, contractId, ifId),
   listUsage: (tenantId, contractId, page) => usageOf(db, tenantId, contractId, page),
   countUsage: (tenantId, contractId) => usageCountOf(db, tenantId, contractId),

@@ -153,12 +153,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     open: 'write',
   },
   retention: { count: 'read', remove: 'write', settle: 'write' },
-  identities: {
-    get: 'read',
-    getOfUser: 'read',
-    link: 'write',
-    unlink: 'write',
-  },
+  identities: { get: 'read', getOfUser: 'read', link: 'write', unlink: 'write' },
   logins: {
     create: 'write',
     listOfProviderSession: 'read',
@@ -211,6 +206,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     getVersion: 'read',
     listVersions: 'read',
     list: 'read',
+    listTags: 'read',
     remove: 'write',
     listUsage: 'read',
     countUsage: 'read',

@@ -52,6 +52,8 @@ export interface ContractStore {
     filter: { readonly type?: string; readonly tag?: string; readonly search?: string },
     page: PageRequest,
   ): Promise<Page<ContractSummary>>;
+  /** Tags of the latest versions, each once, in the order of their code units. */
+  listTags(tenantId: string, page: PageRequest): Promise<Page<string>>;
   /**
    * Removes all versions, unless compositions name the contract: then how many do, and the names of the first 20.
    * @param ifId as for `update`

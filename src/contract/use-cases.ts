@@ -76,6 +76,11 @@ export class Contracts {
     return this.#ports.store.contracts.list(tenantId, filter, page);
   }
 
+  /** Tags of the latest versions. */
+  listTags({ tenantId }: Principal, page: PageRequest): Promise<Page<string>> {
+    return this.#ports.store.contracts.listTags(tenantId, page);
+  }
+
   /** Version 1. @throws HubError forbidden */
   async create(principal: Principal, newContract: NewContract): Promise<ContractView | 'exists'> {
     const { secrets, clock, announcer } = this.#ports;

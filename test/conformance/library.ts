@@ -170,6 +170,22 @@ export function contractsContract(name: string, open: Open): void {
       expect(await ids({ tag: '{"$gt":""}' })).toEqual([]);
     });
 
+    it('lists the tags of latest versions, each once and in order', async () => {
+      const { contracts } = shared.get();
+      const tenantId = uuid();
+      const tags = [...hostileTexts.slice(0, 20), 'b', 'a'];
+      await contracts.create(aContract({ tenantId, contractId: 'one', tags }));
+      await contracts.create(aContract({ tenantId, contractId: 'two', tags: ['before'] }));
+      await contracts.update(tenantId, 'two', { tags: ['b', 'c'] }, meta());
+      const sorted = [...new Set([...tags, 'c'])].sort();
+      expect(await contracts.listTags(tenantId, firstPage)).toEqual({ items: sorted, more: false });
+      expect(await contracts.listTags(tenantId, { limit: 2, offset: 1 })).toEqual({
+        items: sorted.slice(1, 3),
+        more: true,
+      });
+      expect(await contracts.listTags(uuid(), firstPage)).toEqual({ items: [], more: false });
+    });
+
     it('searches the latest version only', async () => {
       const { contracts } = shared.get();
       const c = aContract({ name: 'before' });

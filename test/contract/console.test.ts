@@ -239,6 +239,15 @@ describe('the list of contracts', () => {
     expect(await list({ search: '_lpha' })).toEqual([]);
     expect(await list({ tag: 'y', type: 'pre' })).toEqual(['alpha']);
   });
+
+  it('has a list of its tags', async () => {
+    const tags = async (query: { [name: string]: string }) =>
+      (await t.call('listContractTags', { query }, user)).body;
+    expect(await tags({})).toEqual(['x', 'y', 'z']);
+    expect(await tags({ limit: '1', offset: '1' })).toEqual(['y']);
+    await t.call('updateContract', { ...id('gamma'), body: { tags: null } }, user);
+    expect(await tags({})).toEqual(['x', 'y']);
+  });
 });
 
 describe('an import', () => {

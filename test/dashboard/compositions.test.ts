@@ -21,6 +21,15 @@ beforeAll(async () => {
   await post('/api/v1/contracts/import', { yaml_content: library });
 });
 
+async function importMany(name: string, count: number): Promise<void> {
+  const rules = Array.from(
+    { length: count },
+    (_, at) => `  - { id: ${name}-${at}, type: session, limits: { max_tool_calls: 9 } }`,
+  );
+  const head = `apiVersion: service/v1\nkind: ContractBundle\nmetadata: { name: ${name} }\ndefaults: { mode: enforce }`;
+  await post('/api/v1/contracts/import', { yaml_content: `${head}\ncontracts:\n${rules.join('\n')}\n` });
+}
+
 describe('a composition', () => {
   it('is put in order by keys and by hand, and what is not saved stays', async () => {
     const seen = await view(hub.url, { cookie });
@@ -125,13 +134,7 @@ describe('a composition', () => {
   });
 
   it('gets a contract of a long library by typing', async () => {
-    const many = Array.from(
-      { length: 25 },
-      (_, at) => `  - { id: many-${at}, type: session, limits: { max_tool_calls: 9 } }`,
-    );
-    const head =
-      'apiVersion: service/v1\nkind: ContractBundle\nmetadata: { name: many }\ndefaults: { mode: enforce }';
-    await post('/api/v1/contracts/import', { yaml_content: `${head}\ncontracts:\n${many.join('\n')}\n` });
+    await importMany('many', 25);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/compositions/shop');
@@ -145,6 +148,33 @@ describe('a composition', () => {
     await choice.press('Enter');
     await items.getByText('many-17', { exact: true }).waitFor();
     await expect.poll(() => items.count()).toBe(before + 1);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('gets a contract that 1,000 newer ones keep out of the list, and the palette leads to its page', async () => {
+    await importMany('oldest', 1);
+    for (let part = 0; part < 10; part += 1) await importMany(`newer-${part}`, 100);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions/shop');
+    const items = page.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
+    await items.first().waitFor();
+    const choice = page.getByRole('combobox', { name: 'Add contract' }).and(page.locator('input'));
+    await choice.fill('oldest');
+    await page.getByRole('option', { name: 'oldest-0' }).waitFor();
+    await choice.press('Enter');
+    await items.getByText('oldest-0', { exact: true }).waitFor();
+    await expect.poll(() => choice.inputValue()).toBe('Select contract');
+    await page.getByRole('button', { name: 'Discard changes' }).click();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Command/ }).fill('oldest-0');
+    await page
+      .getByRole('option', { selected: true })
+      .filter({ hasText: /^Oldest 0/ })
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Contract oldest-0' }).waitFor();
     noFaults(seen);
     await seen.context.close();
   });

@@ -60,17 +60,20 @@ it('lists contracts with their rules in words, tools, calls of the range, and en
   // A deployment elsewhere shows at once.
   await must('POST', '/api/v1/compositions/shop/deploy', { env: 'development' });
   await row.getByText('development', { exact: true }).waitFor();
-  // The list goes on beyond its first page.
+  // The list goes on beyond its first page, and a row that the next page repeats stays one.
+  await must('PUT', '/api/v1/contracts/ask-before-deploy', { tags: ['guard'] });
   let pages = 0;
   await page.route(/\/api\/v1\/contracts\?/, (route) => {
     const url = route.request().url();
     if (url.includes('limit=1000')) pages += 1;
-    return route.continue({ url: url.replace('limit=1000', 'limit=1') });
+    const offset = pages === 2 ? 'offset=0' : 'offset=1';
+    return route.continue({ url: url.replace('limit=1000', 'limit=1').replace('offset=1', offset) });
   });
   await page.reload();
   await page.getByText('3 contracts in the library.').waitFor();
-  expect(pages).toBeGreaterThanOrEqual(3);
+  expect(pages).toBeGreaterThanOrEqual(4);
   expect(await table.getByRole('row').count()).toBe(4);
+  expect(await page.getByLabel('Tag').locator('option').allTextContents()).toEqual(['All tags', 'guard']);
   noFaults(seen);
   await seen.context.close();
 });

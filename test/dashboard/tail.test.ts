@@ -115,7 +115,20 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await send(1, 'earlier_call');
     await page.getByText('1 event since the tail opened, 3 before').waitFor();
     await expect.poll(() => rows.count()).toBe(4);
-    expect(await page.getByRole('grid', { name: 'Events' }).getByText('other_call').count()).toBe(0);
+    const grid = page.getByRole('grid', { name: 'Events' });
+    expect(await grid.getByText('other_call').count()).toBe(0);
+    // The end of a call has its column, and a value is left out as in the search.
+    await send(1, 'ended_call', { verdict: 'call_allowed', payload: { tool_success: true } });
+    const query = page.getByRole('combobox', { name: 'Query' });
+    await query.fill('tool:*_call verdict:(denied,allowed)');
+    await query.press('Enter');
+    const ended = grid.getByRole('row').filter({ hasText: 'ended_call' });
+    await ended.getByRole('gridcell', { name: 'succeeded' }).waitFor();
+    await grid.getByRole('gridcell', { name: 'other_call', exact: true }).hover();
+    await page.getByRole('button', { name: 'Without tool other_call' }).click();
+    await expect.poll(() => query.inputValue()).toBe('tool:*_call verdict:(denied,allowed) -tool:other_call');
+    await ended.waitFor();
+    await expect.poll(() => grid.getByText('other_call').count()).toBe(0);
     await rows.last().click();
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     await panel.getByText('/srv/.env').first().waitFor();

@@ -44,6 +44,9 @@ export const contracts: Handlers<typeof contractRoutes> = {
     }));
   },
 
+  listContractTags: async ({ app }, { query }, caller) =>
+    listOf(await app.contracts.listTags(principalOf(caller), query), query, (tag) => tag),
+
   async createContract({ app }, { body }, caller) {
     const { contract_id: contractId, name, description, type, definition, tags } = body;
     const newContract = { contractId, name, description, type, definition, tags };

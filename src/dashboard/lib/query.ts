@@ -179,14 +179,26 @@ export interface PagedList {
   fetchNextPage?(): unknown;
 }
 
-/** The rows of the loaded pages: the same list until a page changes. */
+/**
+ * The rows of the loaded pages: the same list until a page changes.
+ * @param idOf for pages with offsets: after a new row, the next page repeats the last row of the page before
+ */
 export function usePageRows<P, R>(
   { data }: { readonly data: { readonly pages: readonly P[] } | undefined },
   rowsOf: (page: P) => readonly R[],
+  idOf?: (row: R) => string,
 ): readonly R[] {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the rows depend on the page alone
-  return useMemo(() => (data?.pages ?? []).flatMap(rowsOf), [data]);
+  return useMemo(() => {
+    const rows = (data?.pages ?? []).flatMap(rowsOf);
+    return idOf ? uniqueRows(rows, idOf) : rows;
+  }, [data]);
 }
+
+/** Each row once, at its first place. */
+export const uniqueRows = <R>(rows: readonly R[], idOf: (row: R) => string): readonly R[] => [
+  ...new Map(rows.map((row) => [idOf(row), row])).values(),
+];
 
 /**
  * Loads the next page of a list. After an error, only a click repeats the request. A refresh is awaited, because the

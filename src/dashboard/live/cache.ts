@@ -64,8 +64,21 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'hostedListAudit',
   ],
   // The versions of a contract that was deleted and is made again differ.
-  contract_created: ['listContracts', 'getContract', 'getContractVersion', 'hostedListAudit'],
-  contract_updated: ['listContracts', 'getContract', 'listCompositions', 'getComposition', 'hostedListAudit'],
+  contract_created: [
+    'listContracts',
+    'listContractTags',
+    'getContract',
+    'getContractVersion',
+    'hostedListAudit',
+  ],
+  contract_updated: [
+    'listContracts',
+    'listContractTags',
+    'getContract',
+    'listCompositions',
+    'getComposition',
+    'hostedListAudit',
+  ],
   fleet_changed: [
     'fleetMatrix',
     'attention',

@@ -8,11 +8,16 @@ const Searched = lazy(() => import('./searched-choice.tsx'));
 /** Options from which on nobody looks through a list. */
 const manyOptions = 20;
 
-export const Choice = (props: SelectProps): JSX.Element =>
-  props.options.length < manyOptions ? (
+export interface ChoiceProps extends SelectProps {
+  /** Called with the typed text where the options are only a part of the hub's, so that they become its matches. */
+  readonly onSearch?: ((text: string) => void) | undefined;
+}
+
+export const Choice = ({ onSearch, ...props }: ChoiceProps): JSX.Element =>
+  props.options.length < manyOptions && !onSearch ? (
     <Select {...props} />
   ) : (
     <Suspense fallback={<Select {...props} />}>
-      <Searched {...props} />
+      <Searched {...props} onSearch={onSearch} />
     </Suspense>
   );

@@ -4,6 +4,7 @@ import { Field } from '@base-ui/react/field';
 import { type ComponentProps, type JSX, useState } from 'react';
 import './query-bar.css';
 import { middleCut, visible } from '../lib/text.ts';
+import type { ChoiceProps } from './choice.tsx';
 import type { SelectProps } from './form.tsx';
 
 /** Suggestions below the field; more typing finds the others. */
@@ -19,8 +20,8 @@ const optionOf = (one: SelectProps['options'][number]): Option => {
   return { value, label: middleCut(visible(label), 120) };
 };
 
-export default function SearchedChoice(props: SelectProps): JSX.Element {
-  const { label, compact, name, value, onValue, className = '' } = props;
+export default function SearchedChoice(props: ChoiceProps): JSX.Element {
+  const { label, compact, name, value, onValue, onSearch, className = '' } = props;
   /** Null: nothing was typed, and the field contains the chosen option. */
   const [text, setText] = useState<string | null>(null);
   const [isOpen, setOpen] = useState(false);
@@ -31,6 +32,7 @@ export default function SearchedChoice(props: SelectProps): JSX.Element {
   const close = (): void => {
     setText(null);
     setOpen(false);
+    onSearch?.('');
   };
   const leave: ComponentProps<typeof Combobox.Input>['onKeyDown'] = (event) => {
     if (event.key !== 'Escape' || !isOpen) return;
@@ -60,6 +62,7 @@ export default function SearchedChoice(props: SelectProps): JSX.Element {
           if (reason !== 'input-change') return;
           setText(next);
           setOpen(true);
+          onSearch?.(next.trim());
         }}
       >
         <div className="query-bar">

@@ -95,7 +95,7 @@ export function AgentHistory({ id }: { readonly id: string }): JSX.Element {
 
 /** The runs of an agent that were active in the range. Pages up to the first one load by themselves. */
 export function useAgentRuns(id: string) {
-  const runs = useRunsInRange({ agent_id: id }, useEnv(), 'The hub lists no older runs of an agent.');
+  const runs = useRunsInRange({ agent_id: id }, useEnv());
   useFirstRow(runs.query, runs.rows.length > 0);
   const none =
     runs.rows.length === 0 && (runs.query.hasNextPage ? <Skeleton rows={2} /> : (runs.cutOff ?? noRuns));

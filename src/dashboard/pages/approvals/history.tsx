@@ -10,10 +10,10 @@ import { useEnv } from '../../lib/search.ts';
 import { count, counted, textOrNull } from '../../lib/text.ts';
 import {
   envColumn,
+  instantColumn,
   nameColumn,
   nameOrColumn,
   textColumn,
-  timeColumn,
   verdictColumn,
   wordColumn,
 } from '../../ui/columns.tsx';
@@ -35,7 +35,7 @@ const columns: readonly Column<Decided>[] = [
   nameOrColumn('nobody', false)('by', 'Decided by', (one) => one.decided_by, 1.6),
   wordColumn('through', 'Channel', (one) => one.decided_via && channelWord(one.decided_via), 1.1),
   textColumn(80)('reason', 'Reason', (one) => textOrNull(one.decision_reason), 1.7),
-  timeColumn('when', 'Time', (one) => one.decided_at ?? one.created_at, 1.4),
+  instantColumn('when', 'Time', (one) => one.decided_at ?? one.created_at, 1.6),
 ];
 
 export const inboxLanguage: QueryLanguage = {

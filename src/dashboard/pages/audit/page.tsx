@@ -12,7 +12,7 @@ import { instantsOf, spanOf } from '../../lib/range.ts';
 import { type Search, useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { loadedText, plainJson, visible } from '../../lib/text.ts';
-import { envsColumn, proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
+import { envsColumn, instantColumn, proseColumn, wordColumn } from '../../ui/columns.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
@@ -47,7 +47,7 @@ const envsOf = ({ details: { env, envs = env } }: Entry): readonly string[] => t
 const reasonOf = ({ details: { reason } }: Entry): string => textsIn(reason).join(' ');
 
 const columns: readonly Column<Entry>[] = [
-  timeColumn('when', 'Time', (entry) => entry.occurred_at, 1.1),
+  instantColumn('when', 'Time', (entry) => entry.occurred_at, 1.6),
   proseColumn('who', 'Actor', (entry) => entry.actor.display, 1.6),
   wordColumn('as', 'Actor type', actorType, 1.1),
   proseColumn('action', 'Action', (entry) => auditActionText(entry.action_type), 1.6),

@@ -6,7 +6,7 @@ import { rangeOf } from '../../lib/moving-range.ts';
 import { usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { loadedText } from '../../lib/text.ts';
-import { envColumn, nameColumn, proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
+import { envColumn, instantColumn, nameColumn, proseColumn, wordColumn } from '../../ui/columns.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
 import { PageHead } from '../../ui/parts.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
@@ -24,7 +24,7 @@ const columns: readonly Column<Deployment>[] = [
       `${one.kind === 'rollback' ? 'rolled back' : 'deployed'}${one.undeployed_at === null ? '' : ', undeployed'}`,
     1.3,
   ),
-  timeColumn('at', 'Deployed', (one) => one.created_at, 1.2),
+  instantColumn('at', 'Deployed', (one) => one.created_at, 1.6),
   proseColumn('by', 'Deployed by', (one) => one.deployed_by, 1.8),
   proseColumn('reason', 'Reason', (one) => one.reason ?? '', 2),
 ];

@@ -21,7 +21,7 @@ import { RemovalDialog } from '../../ui/resource.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { bodyOf, type CompositionDraft, storedOf, textOf, useUpdateComposition } from './draft.ts';
 import { Environments } from './environments.tsx';
-import { Items } from './items.tsx';
+import { Items, maxListed } from './items.tsx';
 
 type Whole = Reply<'getComposition'>;
 
@@ -95,7 +95,7 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
   const { name, save, draft, isChanged, isOld, change } = edit;
   const [isPreviewed, setPreviewed] = useState(false);
   const [deleting, setDeleting] = useState(false);
-  const library = useCall('listContracts', { query: { limit: 1000 } });
+  const library = useCall('listContracts', { query: { limit: maxListed } });
   useCommand('deploy', () => edit.deploy(), {
     of: name,
     why: isChanged

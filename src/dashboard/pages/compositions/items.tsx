@@ -4,6 +4,7 @@ import './compositions.css';
 import { type JSX, type KeyboardEvent, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
+import { useCall } from '../../lib/query.ts';
 import { Choice } from '../../ui/choice.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -13,6 +14,9 @@ import type { Item } from './draft.ts';
 
 type Pinned = Reply<'getComposition'>['contracts'][number];
 type Listed = Reply<'listContracts'>[number];
+
+/** Contracts of an answer; a longer library is searched by the hub. */
+export const maxListed = 1000;
 
 interface Props {
   readonly items: readonly Item[];
@@ -101,7 +105,8 @@ export function Items({ items, pinned, library, onItems }: Props): JSX.Element {
         {announcement}
       </p>
       <Add
-        left={library.filter((one) => !items.some(({ id }) => id === one.contract_id))}
+        library={library}
+        isAdded={(one) => items.some(({ id }) => id === one.contract_id)}
         onAdd={(id) => onItems([...items, { id, mode: '', enabled: true }])}
       />
     </>
@@ -170,13 +175,27 @@ function Named({
 }
 
 function Add({
-  left,
+  library,
+  isAdded,
   onAdd,
-}: Readonly<{ left: readonly Listed[]; onAdd: (id: string) => void }>): JSX.Element | null {
-  if (left.length === 0) return null;
+}: Readonly<{
+  library: readonly Listed[];
+  isAdded: (one: Listed) => boolean;
+  onAdd: (id: string) => void;
+}>): JSX.Element | null {
+  const [search, setSearch] = useState('');
+  const matches = useCall(
+    'listContracts',
+    { query: { limit: maxListed, search } },
+    { enabled: search !== '', keep: true },
+  );
+  const left = ((search && matches.data) || library).filter((one) => !isAdded(one));
+  const onSearch = library.length < maxListed ? undefined : setSearch;
+  if (left.length === 0 && !onSearch) return null;
   return (
     <Choice
       label="Add contract"
+      onSearch={onSearch}
       value=""
       options={[
         ['', 'Select contract'],

@@ -3,8 +3,8 @@ import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useMemo } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
-import { useAction, useCall } from '../../lib/query.ts';
-import { counted } from '../../lib/text.ts';
+import { useAction, usePageRows, usePages } from '../../lib/query.ts';
+import { count, counted } from '../../lib/text.ts';
 import { countColumn, nameColumn, proseColumn, tagColumn, timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
@@ -58,8 +58,8 @@ const compositions: Omit<Resource<Row>, 'columns'> = {
 };
 
 export function Compositions(): JSX.Element {
-  const compositionsQuery = useCall('listCompositions', { query: { limit: 1000 } });
-  const rows = compositionsQuery.data ?? [];
+  const compositionsQuery = usePages('listCompositions', { query: { limit: 1000 } }, { byOffset: true });
+  const rows = usePageRows(compositionsQuery, ({ reply }) => reply, compositions.keyOf);
   const deployments = useDeployments();
   const resource = useMemo(() => ({ ...compositions, columns: columnsOf(deployments) }), [deployments]);
   return (
@@ -68,7 +68,14 @@ export function Compositions(): JSX.Element {
       query={compositionsQuery}
       rows={rows}
       head={(add) => (
-        <TabHead summary={compositionsQuery.data && `${counted(rows.length, 'composition')}.`}>{add}</TabHead>
+        <TabHead
+          summary={
+            compositionsQuery.data &&
+            `${compositionsQuery.hasNextPage ? `${count(rows.length)}+ compositions` : counted(rows.length, 'composition')}.`
+          }
+        >
+          {add}
+        </TabHead>
       )}
     />
   );

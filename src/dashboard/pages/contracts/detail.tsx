@@ -200,7 +200,7 @@ function Delete({
   return (
     <RemovalDialog
       operation="deleteContract"
-      refreshes={['listContracts']}
+      refreshes={['listContracts', 'listContractTags']}
       title="Delete contract"
       input={{ params: { contract_id: id } }}
       {...{ open, onClose }}

@@ -5,11 +5,12 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
-import { useIsOld, usePageRows, usePages } from '../../lib/query.ts';
+import { useCall, useIsOld, usePageRows, usePages } from '../../lib/query.ts';
 import { envs, useFilters } from '../../lib/search.ts';
 import { count, counted, loadedText } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { callsColumn } from '../../ui/calls-cell.tsx';
+import { Choice } from '../../ui/choice.tsx';
 import {
   envsColumn,
   nameColumn,
@@ -33,7 +34,8 @@ type Row = Reply<'listContracts'>[number];
 const pageSize = 1000;
 
 export const contractTypes = ['pre', 'post', 'session', 'sandbox'] as const;
-const tagsOf = ({ tags }: Row): readonly string[] => (Array.isArray(tags) ? tags : []);
+
+const keyOf = (row: Row): string => row.contract_id;
 
 /** In the order of environments elsewhere in the console. */
 const deployedEnvs = ({ rule }: Row): readonly string[] =>
@@ -71,9 +73,9 @@ export function Contracts(): JSX.Element {
     },
     { keep: true, byOffset: true },
   );
-  const rows = usePageRows(contractsQuery, ({ reply }) => reply);
+  const rows = usePageRows(contractsQuery, ({ reply }) => reply, keyOf);
   const isOld = useIsOld(contractsQuery, `${search} ${type} ${tag}`);
-  const tags = [...new Set(rows.flatMap(tagsOf))].sort();
+  const tags = useCall('listContractTags').data ?? [];
   const narrowed = search !== '' || type !== '' || tag !== '';
   return (
     <>
@@ -100,11 +102,11 @@ export function Contracts(): JSX.Element {
           options={[['', 'All types'], ...contractTypes]}
           onValue={(next) => change({ type: next })}
         />
-        <Select
+        <Choice
           compact
           label="Tag"
           value={tag}
-          options={[['', 'All tags'], ...[...new Set([...tags, ...(tag ? [tag] : [])])]]}
+          options={[['', 'All tags'], ...new Set([...tags, ...(tag ? [tag] : [])])]}
           onValue={(next) => change({ tag: next })}
         />
       </div>
@@ -116,7 +118,7 @@ export function Contracts(): JSX.Element {
         rows={rows}
         bar={isOld ? '' : loadedText(rows.length, 'contract', contractsQuery.hasNextPage)}
         columns={columns}
-        keyOf={(row) => row.contract_id}
+        keyOf={keyOf}
         empty={
           <Empty
             title={narrowed ? 'No contracts match these filters' : 'No contracts yet'}

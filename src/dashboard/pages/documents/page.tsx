@@ -6,7 +6,7 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
-import { useCall, usePageRows } from '../../lib/query.ts';
+import { usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { countColumn, envsColumn, nameColumn, timeColumn, versionColumn } from '../../ui/columns.tsx';
@@ -131,6 +131,8 @@ function DocumentPeek({
   );
 }
 
+const nameOf = ({ name }: { readonly name: string }): string => name;
+
 type Bundle = Reply<'listBundles'>[number];
 
 const bundleColumns = (deployments: Deployments): readonly Column<Bundle>[] => [
@@ -144,7 +146,8 @@ const bundleColumns = (deployments: Deployments): readonly Column<Bundle>[] => [
 ];
 
 function Bundles({ deployments }: Placed): JSX.Element {
-  const bundlesQuery = useCall('listBundles', { query: { limit: 1000 } });
+  const bundlesQuery = usePages('listBundles', { query: { limit: 1000 } }, { byOffset: true });
+  const rows = usePageRows(bundlesQuery, ({ reply }) => reply, nameOf);
   return (
     <DocumentList
       noun="bundle"
@@ -159,7 +162,7 @@ function Bundles({ deployments }: Placed): JSX.Element {
       }}
       emptyText="Bundles appear here when you deploy a composition or upload a bundle."
       query={bundlesQuery}
-      rows={bundlesQuery.data ?? []}
+      rows={rows}
       envsOf={(row) => row.deployed_envs}
     />
   );
@@ -179,7 +182,7 @@ const rulesetColumns = (deployments: Deployments): readonly Column<Ruleset>[] =>
 
 function Rulesets({ deployments }: Placed): JSX.Element {
   const rulesetsQuery = useHostedPages('hostedListRulesets', { query: { limit: 200 } }, byOffset);
-  const rows = usePageRows(rulesetsQuery, ({ rulesets }) => rulesets);
+  const rows = usePageRows(rulesetsQuery, ({ rulesets }) => rulesets, nameOf);
   return (
     <DocumentList
       noun="ruleset"

@@ -5,8 +5,8 @@ import { eventGrammar } from '../../../event/rules/query/fields.ts';
 import { type QueriedEvent, queryTest } from '../../../event/rules/query/match.ts';
 import { parseQuery } from '../../../event/rules/query/parse.ts';
 import { camelKeys } from '../../../shared/snake-keys.ts';
-import type { Reply } from '../../lib/api.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';
+import type { EventRow } from './event-row.ts';
 
 /** The part for the stream. */
 export const tailQuery = (env: string | undefined): string =>
@@ -48,7 +48,7 @@ export function tailFits(text: string): Fits {
 }
 
 /** Events of a list in the form of the stream, the newest first. */
-export const rowsOfList = (events: Reply<'searchEvents'>): readonly TailRow[] =>
+export const rowsOfList = (events: readonly EventRow[]): readonly TailRow[] =>
   events
     .filter(({ sample }) => !sample)
     .map(({ payload, verdict, env, outcomes, ...event }) => ({
@@ -62,6 +62,18 @@ export const rowsOfList = (events: Reply<'searchEvents'>): readonly TailRow[] =>
         outcomes: Array.isArray(outcomes) ? outcomes.map((one) => ({ ...one, action: one.verdict })) : [],
       } as unknown as TailEvent,
     }));
+
+/** An event of the stream in the form of a list. */
+export const listRowOf = (event: TailEvent): EventRow =>
+  ({
+    ...event,
+    verdict: event.action,
+    env: event.environment,
+    payload: event,
+    outcomes: Array.isArray(event.outcomes)
+      ? event.outcomes.map((one) => ({ ...one, verdict: one.action }))
+      : [],
+  }) as unknown as EventRow;
 
 /** Keeps gaps, because missing events may match. */
 export const narrowed = (rows: readonly TailRow[], fits: Fits): readonly TailRow[] =>

@@ -3,72 +3,53 @@
 import { type JSX, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { ApiError, callPage, type Input } from '../../lib/api.ts';
-import { argumentLine } from '../../lib/argument-line.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useEventQuery } from '../../lib/event-query.ts';
+import { useEventQuery, withValue } from '../../lib/event-query.ts';
 import { signedOut } from '../../lib/me.ts';
 import { useEnv, useFilter } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { liveStatus } from '../../live/live.ts';
-import { Tail, type TailEvent, type TailRow, type TailState } from '../../live/tail.ts';
-import { CallVerdict } from '../../ui/call-verdict.tsx';
-import { envColumn, instantColumn, nameColumn, proseColumn, verdictColumn } from '../../ui/columns.tsx';
+import { Tail, type TailRow, type TailState } from '../../live/tail.ts';
+import { instantColumn } from '../../ui/columns.tsx';
 import { ZoneSelect } from '../../ui/form.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
-import { Button, Empty, Name, PreciseTime } from '../../ui/parts.tsx';
+import { Button, Empty, PreciseTime } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { columns as listColumns } from './columns.tsx';
+import type { EventRow } from './event-row.ts';
 import { EventTable } from './event-table.tsx';
-import { narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
+import { listRowOf, narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
 
 /** Maximum of rows in memory. */
 const maxRows = 5_000;
 
-/** A value of the event; empty where events are missing. */
-const ofEvent =
-  (name: keyof TailEvent) =>
-  (row: TailRow): string =>
-    row.kind === 'gap' ? '' : String(row.event[name] ?? '');
-
-const argumentsOf = (row: TailRow): string =>
-  row.kind === 'gap' ? '' : argumentLine((row.event as { readonly tool_args?: unknown }).tool_args);
-
-/** The column is empty where events are missing. */
-const whole = (column: Column<TailRow>): Column<TailRow> => ({
+/** A column of Explore's list; empty where events are missing. */
+const tailColumn = ({ cell, sort, text, ...column }: Column<EventRow>): Column<TailRow> => ({
   ...column,
-  cell: (row) => row.kind === 'event' && column.cell(row),
+  cell: (row) => row.kind === 'event' && cell(listRowOf(row.event)),
+  ...(sort ? { sort: (row) => (row.kind === 'event' ? sort(listRowOf(row.event)) : '') } : {}),
+  ...(text ? { text: (row) => (row.kind === 'event' ? text(listRowOf(row.event)) : '') } : {}),
 });
 
-const columns: readonly Column<TailRow>[] = [
-  {
+/** Columns that differ from the list: a gap has a time and a sentence, and no filters stand beside the table. */
+const changes: { readonly [key: string]: (column: Column<TailRow>) => Column<TailRow> } = {
+  time: (column) => ({
+    ...column,
     ...instantColumn<TailRow>('time', 'Time', (row) =>
       row.kind === 'gap' ? new Date(row.at).toISOString() : row.event.timestamp,
     ),
-    text: ofEvent('timestamp'),
-  },
-  {
-    key: 'tool',
-    label: 'Tool',
-    width: 1.4,
+  }),
+  tool: (column) => ({
+    ...column,
     sort: (row) => (row.kind === 'gap' ? 'gap: events are missing here' : row.event.tool_name),
-    cell: (row) =>
-      row.kind === 'gap' ? (
-        <span className="tone-ask">Events missing</span>
-      ) : (
-        <Name text={row.event.tool_name} />
-      ),
-  },
-  {
-    ...verdictColumn('verdict', 'Verdict', ofEvent('action'), 1.6),
-    cell: (row) => row.kind === 'event' && <CallVerdict verdict={row.event.action} mode={row.event.mode} />,
-  },
-  whole(nameColumn('arguments', 'Arguments', argumentsOf, 2.4)),
-  whole(nameColumn('agent', 'Agent', ofEvent('agent_id'), 1.6)),
-  whole(nameColumn('contract', 'Contract', ofEvent('decision_name'), 1.4)),
-  whole(proseColumn('reason', 'Reason', ofEvent('reason'), 2)),
-  whole(envColumn('env', 'Environment', ofEvent('environment'), 1.5)),
-];
+    cell: (row) => (row.kind === 'gap' ? <span className="tone-ask">Events missing</span> : column.cell(row)),
+  }),
+  arguments: (column) => ({ ...column, width: 2.4 }),
+};
+
+const columns = listColumns.map(tailColumn).map((column) => changes[column.key]?.(column) ?? column);
 
 const states: { readonly [S in TailState]: string } = {
   connecting: 'Connecting to the live tail',
@@ -227,6 +208,7 @@ function useTail(query: string, rest: string, isStill: boolean) {
 
 function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
   const [peek] = useFilter('peek');
+  const eventQuery = useEventQuery();
   const [paused, setPaused] = useState(false);
   const tail = useTail(query, rest, paused || peek !== undefined);
   const { held, earlier, state, why, since, fresh, show, retry } = tail;
@@ -269,6 +251,9 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           rows={rows}
           columns={columns}
           linkOf={linkOf}
+          onTerm={(field, value, isNegated) =>
+            eventQuery.change(withValue(eventQuery, field, value, isNegated))
+          }
           bar={
             <>
               <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={pause}>

@@ -3,7 +3,7 @@
 import { type JSX, type ReactNode, useState } from 'react';
 import { minuteMs } from '../../../shared/duration.ts';
 import type { HostedInput } from '../../lib/hosted.ts';
-import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
+import { byCursor, useHostedPages } from '../../lib/hosted-query.ts';
 import { usePageRows } from '../../lib/query.ts';
 import { spanOf } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
@@ -23,17 +23,12 @@ const emptyPages = (pages: readonly { readonly runs: readonly Run[] }[], visible
 };
 
 /**
- * @param older a sentence on runs beyond those that the hub lists
  * @returns the pages, with `hasNextPage` false where only a press on a button reads on; that button; the runs of the
  *   range; the text of the bar above them; and the text in place of no runs while older ones are not searched
  */
-export function useRunsInRange(
-  filters: NonNullable<HostedInput['query']>,
-  env: string | undefined,
-  older: string,
-) {
+export function useRunsInRange(filters: NonNullable<HostedInput['query']>, env: string | undefined) {
   const [search] = useFilters();
-  const runsQuery = useHostedPages('hostedListRuns', { query: { limit: 100, ...filters } }, byOffset);
+  const runsQuery = useHostedPages('hostedListRuns', { query: { limit: 100, ...filters } }, byCursor);
   const loaded = usePageRows(runsQuery, ({ runs }) => runs);
   const span = spanOf(search, useNow(minuteMs));
   const rows = loaded.filter((run) => isInRange(run, span, env));
@@ -45,24 +40,22 @@ export function useRunsInRange(
   const permittedPages = permitted.question === question ? permitted.pages : 0;
   const isPaused = mayHaveMore && emptyPages(pages, rows) >= maxEmptyPages && pages.length >= permittedPages;
   const hasNextPage = mayHaveMore && !isPaused;
-  // The hub lists only the newest runs.
-  const isCut = !isPastRange && (isPaused || (!mayHaveMore && pages.at(-1)?.has_more === true));
   const further = isPaused ? (
     <Button onClick={() => setPermitted({ question, pages: pages.length + maxEmptyPages })}>
       Search further
     </Button>
   ) : null;
-  const bar: ReactNode = isCut ? (
+  const bar: ReactNode = isPaused ? (
     <span className="muted">
       {counted(rows.length, 'run')} of this range among the newest {count(loaded.length)} {further}
     </span>
   ) : (
     loadedText(rows.length, 'run', hasNextPage)
   );
-  const cutOff: JSX.Element | null = isCut ? (
+  const cutOff: JSX.Element | null = isPaused ? (
     <Empty
       title={`No run of this range among the newest ${count(loaded.length)}`}
-      text={isPaused ? 'Older runs are not searched yet.' : `The list ends here. ${older}`}
+      text="Older runs are not searched yet."
     >
       {further}
     </Empty>

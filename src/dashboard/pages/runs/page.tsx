@@ -40,15 +40,13 @@ const runLanguage: QueryLanguage = {
 const keyOf = (run: Run): string => runKey(run.agent_id, run.session_id);
 const linkOf = (run: Run) => linkTo.run(run.agent_id, run.session_id);
 
-const olderRuns = 'To reach older runs, add a term to the query.';
-
 export default function Runs(): JSX.Element {
   const page = usePageQuery(runLanguage);
   const { env: queriedEnv, ...filters } = page.parameters;
   const chosenEnv = useEnv();
   const env = queriedEnv ?? chosenEnv;
   const isNarrowed = Object.keys(filters).length > 0;
-  const { query, total, rows, bar, cutOff } = useRunsInRange(filters, env, olderRuns);
+  const { query, total, rows, bar, cutOff } = useRunsInRange(filters, env);
   return (
     <div className="page">
       <PageHead

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { type ApiError, call, type Reply } from '../../lib/api.ts';
 import { useEnvs } from '../../lib/me.ts';
-import { pagesKey, readOn } from '../../lib/query.ts';
+import { pagesKey, readOn, uniqueRows } from '../../lib/query.ts';
 import type { Env } from '../../lib/search.ts';
 import type { QueryState } from '../../ui/query-result.tsx';
 import { isToReview, isUndecided, type Mode, type ToolPin, type ToolServer } from './model.ts';
@@ -88,7 +88,10 @@ export function useTools(server: string | undefined): {
 
 function toolsOf(lists: readonly { readonly env: Env; readonly list: Pins }[]): Tools {
   const pages = lists.map(({ env, list }) => ({ env, list, loaded: list.data?.pages ?? [] }));
-  const pins = pages.flatMap(({ loaded }) => loaded.flatMap(({ tools }) => tools));
+  const pins = uniqueRows(
+    pages.flatMap(({ loaded }) => loaded.flatMap(({ tools }) => tools)),
+    ({ id }) => id,
+  );
   return {
     envs: lists.map(({ env }) => env),
     modes: pages.flatMap(({ env, loaded: [first] }) => (first ? [{ env, mode: first.mode }] : [])),
