@@ -1,6 +1,7 @@
 // The messages of the three actor kinds, which handlers and edges may send. Bodies are plain JSON.
 
 import type {
+  AgentStatus,
   AssignmentRule,
   DriftStatus,
   FleetNumbers,
@@ -60,14 +61,7 @@ export interface ResolvedAt {
   readonly at: number;
 }
 
-export interface StatusEntry {
-  readonly agentId: string;
-  readonly env: Env;
-  readonly bundleName: string | null;
-  readonly policyVersion: string | null;
-  readonly status: DriftStatus;
-  /** Epoch milliseconds. */
-  readonly connectedAt: number;
+export interface StatusEntry extends Omit<AgentStatus, 'cannotLoad'> {
   /** As in AgentState. */
   readonly documentKind: DocumentKind | null;
 }

@@ -163,7 +163,7 @@ async function fillRest(store: SqliteStore, tenantId: string, now: number): Prom
     await store.values.set(writer, `key-${i}-${text}`, `${text} value ${text}`, now);
   await store.values.increment(writer, 'counter', 2.5, now);
   await store.values.set(writer, 'expired', 'x', now - 8 * dayMs);
-  await store.settings.put({
+  await store.settings.update({
     tenantId,
     name: 'retention',
     value: { events: 30, approvals: 0, runs: 0, deliveries: 0 },

@@ -61,7 +61,7 @@ export async function exportOf({ exports }: Operator, tenantId: string): Promise
 export async function importInto({ imports }: Operator, members: readonly Uint8Array[]) {
   const [head, ...parts] = members;
   const { id } = await imports.begin(head ?? new Uint8Array(), passphrase);
-  for (const [i, part] of parts.entries()) await imports.put(id, i + 1, part);
+  for (const [i, part] of parts.entries()) await imports.createPart(id, i + 1, part);
   return imports.commit(id);
 }
 

@@ -45,10 +45,6 @@ export interface ActorsOptions<K extends Kinds, Ports> {
   readonly mailboxCap?: number;
   /** 5 s by default. */
   readonly askTimeoutMs?: number;
-  /** The same for patient messages; 30 s by default. */
-  readonly patientTimeoutMs?: number;
-  /** How long an idle activation stays; 60 s by default, and up to a quarter longer. */
-  readonly idleMs?: number;
 }
 
 export interface ActorSystem<K extends Kinds> extends Actors<K> {
@@ -94,6 +90,10 @@ export const actorsOver = <K extends Kinds>(
 const retryMs = 100;
 const retries = 50;
 const retriesAtOnce = 10_000;
+/** Until a patient message is given up. */
+const patientTimeoutMs = 30_000;
+/** How long an idle activation stays, and up to a quarter longer. */
+const idleMs = 60_000;
 
 const shuttingDown = () => new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
 
@@ -123,7 +123,7 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
 
   constructor(options: ActorsOptions<K, Ports>) {
     this.#options = options;
-    const { clock, log, announcer, broadcast, jobs, idleMs = 60_000 } = options;
+    const { clock, log, announcer, broadcast, jobs } = options;
     const mailboxCap = options.mailboxCap ?? admissionTable.mailboxes.bounds[0].waiting;
     this.#clock = clock;
     this.#log = log;
@@ -131,7 +131,7 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
     this.#broadcast = broadcast;
     this.#jobs = jobs;
     this.#asks = new Asks(clock, options.askTimeoutMs ?? 5000);
-    this.#patientAsks = new Asks(clock, options.patientTimeoutMs ?? 30_000);
+    this.#patientAsks = new Asks(clock, patientTimeoutMs);
     this.#carry = options.carry ?? (async (tell: Tell) => this.#carryHere(tell));
     const runtime: ActorRuntime<Ports> = {
       startedAt: clock.now(),

@@ -20,7 +20,7 @@ export function mongoSettings(settings: Collection<SettingRow>): SettingsStore {
     async remove(tenantId, name) {
       return (await settings.deleteOne({ _id: idOf(tenantId, name) })).deletedCount === 1;
     },
-    async put(setting, ifUpdatedAt) {
+    async update(setting, ifUpdatedAt) {
       const _id = idOf(setting.tenantId, setting.name);
       const row = settingRecord.toDocument(setting);
       if (ifUpdatedAt === null) return unlessTaken(settings.insertOne({ _id, ...row }));

@@ -9,7 +9,6 @@ export interface RedisFacts {
   readonly version: string;
   readonly role: string;
   readonly evictionPolicy: string;
-  readonly maxMemory: number;
   /** Keeps what it acknowledged in a log on disk. */
   readonly hasLog: boolean;
   /** Snapshots now and then. */
@@ -74,7 +73,6 @@ export async function redisFacts(url: string, prefix: string, clock: Clock, log:
       version: field(info, 'redis_version') ?? '',
       role: field(info, 'role') ?? '',
       evictionPolicy: field(info, 'maxmemory_policy') ?? 'noeviction',
-      maxMemory: Number(field(info, 'maxmemory') ?? 0),
       hasLog: field(info, 'aof_enabled') === '1',
       hasSnapshots: Array.isArray(save) ? String(save[1] ?? '') !== '' : null,
       clockErrorMs: Math.round(seconds * 1000 + micros / 1000 - middle),

@@ -11,12 +11,13 @@ import {
   entriesOf,
   nextLink,
   type SignedHead,
+  signedHeadRecord,
   subjectOf,
   withAnswer,
 } from '../../src/audit/record.ts';
 import { type Database, type Row, type SqlValue, storedText } from './database.ts';
 import type { Steps, Sync } from './sync.ts';
-import { number, table, text } from './table.ts';
+import { number, table, tableOf, text } from './table.ts';
 
 type LinkRow = AuditLink & { readonly tenantId: string; readonly at: number };
 
@@ -29,15 +30,7 @@ export const links = table<LinkRow>('audit_links', {
   body: text('body'),
 });
 
-export const heads = table<SignedHead>('audit_heads', {
-  tenantId: text('tenant_id'),
-  seq: number('seq'),
-  digest: text('digest'),
-  signedAt: number('signed_at'),
-  keyId: text('key_id'),
-  publicKey: text('public_key'),
-  signature: text('signature'),
-});
+export const heads = tableOf<SignedHead>(signedHeadRecord);
 
 // Entries, or the ids of notes, come as one JSON list: one statement for all of them. Links may be gone, or found
 // already, when their entries come later than they.

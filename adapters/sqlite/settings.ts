@@ -17,7 +17,7 @@ export function settingsStore(db: Database): Sync<SettingsStore> {
       ),
     remove: (tenantId, name) =>
       db.run('DELETE FROM settings WHERE tenant_id = ? AND name = ?', [tenantId, name]) === 1,
-    put(setting, ifUpdatedAt) {
+    update(setting, ifUpdatedAt) {
       const { tenantId, name } = setting;
       const at = db.get('SELECT updated_at FROM settings WHERE tenant_id = ? AND name = ?', [tenantId, name]);
       if (ifUpdatedAt !== undefined && (at ? Number(at[0]) : null) !== ifUpdatedAt) return false;

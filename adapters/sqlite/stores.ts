@@ -317,7 +317,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     removeLeftOut: 'write',
   },
   rules: { list: 'read', create: 'write', update: 'write', remove: 'write' },
-  settings: { get: 'read', put: 'write', remove: 'write' },
+  settings: { get: 'read', update: 'write', remove: 'write' },
   tools: {
     observe: 'write',
     announced: 'write',

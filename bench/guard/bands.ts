@@ -26,8 +26,8 @@ const defaultBands = { count: 0.05, time: 0.25 };
 const defaultReasons = { count: 'Counts repeat.', time: 'Processor time moves with the machine.' };
 
 /** @throws Error for a file that breaks its form */
-export const readBands = (file = bandsFile): Bands =>
-  z.record(z.string(), bandSchema).parse(JSON.parse(readFileSync(file, 'utf8')));
+export const readBands = (): Bands =>
+  z.record(z.string(), bandSchema).parse(JSON.parse(readFileSync(bandsFile, 'utf8')));
 
 /** The bands of a group of runs. A figure keeps the width and the reason that it had. */
 export function bandsOf(runs: readonly GuardValues[], earlier: Bands, date: string): Bands {

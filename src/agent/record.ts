@@ -5,7 +5,7 @@ import type { StoredManifest } from '../event/record.ts';
 import type { Env } from '../shared/ids.ts';
 import { field, instant, json, type RecordOf, record, type StoredOf } from '../shared/record.ts';
 import { env, uuid } from '../shared/schemas.ts';
-import { type AgentApi, agentApis, type SeenOn } from '../shared/vocabulary.ts';
+import { agentApis, type SeenOn } from '../shared/vocabulary.ts';
 
 export type Tags = { readonly [key: string]: string };
 const tagMap = z.record(z.string(), z.string());
@@ -132,6 +132,10 @@ export const reportRecord = record('reports', reportFields);
 /** A report in an environment of a tenant. */
 export type Reported = Omit<StoredReport, 'tenantId' | 'env'>;
 
+/** Transport of a stream's frames. */
+const streamTransport = z.enum(['sse', 'websocket']);
+export type StreamTransport = z.output<typeof streamTransport>;
+
 /** A stream of an agent, as it is remembered for a week. */
 const pastStreamFields = {
   id: field(z.string()),
@@ -144,29 +148,49 @@ const pastStreamFields = {
   /** False: its node died, and `endedAt` is when the hub noticed. */
   isEndNoticed: field(z.boolean()),
   /** Null: not recorded. */
-  transport: field(z.enum(['sse', 'websocket']).nullable()),
+  transport: field(streamTransport.nullable()),
   node: field(z.string()),
 };
 export type PastStream = RecordOf<typeof pastStreamFields>;
 export const pastStreamRecord = record('agent_streams', pastStreamFields);
 
 /** An open stream of an agent. */
-export interface OpenStream {
-  readonly id: string;
-  /** Epoch milliseconds. */
-  readonly connectedAt: number;
+const openStreamFields = {
+  id: field(z.string()),
+  env: field(env),
+  connectedAt: field(instant),
   /** Time when the first stream opened that this one continues. */
-  readonly startedAt: number;
-  readonly transport: StreamTransport;
-  readonly api: AgentApi;
+  startedAt: field(instant, { wire: false }),
+  transport: field(streamTransport),
+  /** `console` is `/api/v1`, `hosted` is `/v1`. */
+  api: field(agentApi),
   /** Bundle that the agent is taken to run; null: all bundles of the environment. */
-  readonly bundleName: string | null;
-  /** True if the stream itself requested this bundle. */
-  readonly pinned: boolean;
+  bundleName: field(z.string().nullable()),
+  /** True if the stream itself requested this bundle: an assignment does not move it. */
+  pinned: field(z.boolean()),
   /** Of the API key that opened it. */
-  readonly keyId: string;
+  keyId: field(uuid),
+  /** The node that holds it; null for who is no admin, as the nodes themselves are not shown. */
+  node: field(z.string().nullable()),
+};
+export const openStreamRecord = record('open_streams', openStreamFields);
+export interface OpenStream extends Omit<RecordOf<typeof openStreamFields>, 'env'> {
   readonly node: string;
 }
+
+/** An open stream in the list of statuses. */
+const agentStatusFields = {
+  agentId: field(z.string()),
+  env: field(env),
+  bundleName: field(z.string().nullable()),
+  policyVersion: field(z.string().nullable()),
+  status: field(driftStatus),
+  /** As in the list of agents; absent when it can. */
+  cannotLoad: field(z.literal(true).optional()),
+  connectedAt: field(instant),
+};
+export const agentStatusRecord = record('agent_statuses', agentStatusFields);
+export type AgentStatus = RecordOf<typeof agentStatusFields>;
 
 export interface OpenStreams {
   /** Open streams; `streams` contains the newest. */
@@ -194,9 +218,6 @@ const ruleFields = {
 export type AssignmentRule = RecordOf<typeof ruleFields>;
 export const ruleRecord = record('rules', ruleFields);
 
-/** Transport of a stream's frames. */
-export type StreamTransport = 'sse' | 'websocket';
-
 /** Agents of an environment that have an open stream, and how they stand: `connected` is the sum of the others. */
 export interface FleetNumbers extends Readonly<Record<DriftStatus, number>> {
   readonly connected: number;
@@ -218,17 +239,33 @@ export interface AgentPlace {
   readonly at: number;
 }
 
+/** A version that agents run, in a cell of the fleet's matrix. */
+const matrixVersionFields = {
+  /** Of the newest deployment with that hash there; null: no recent deployment of the bundle has it. */
+  version: field(z.number().int().nullable()),
+  /** Null: they never reported one. */
+  policyVersion: field(z.string().nullable()),
+  agents: field(z.number().int()),
+  /** Since when the longest of them runs another document than it should; null: none does. */
+  oldestSince: field(instant.nullable()),
+};
+export const matrixVersionRecord = record('versions', matrixVersionFields);
+export type MatrixVersion = RecordOf<typeof matrixVersionFields>;
+
+/** The deployment in a cell of the fleet's matrix. */
+export const matrixDeploymentRecord = record('deployments', {
+  id: field(uuid),
+  version: field(z.number().int()),
+  revisionHash: field(z.string()),
+  deployedBy: field(z.string()),
+  createdAt: field(instant),
+});
+
 /** Versions that connected agents run, for one bundle that they follow. */
 export interface FollowedBundle {
   /** Null: they follow none in particular. */
   readonly bundleName: string | null;
   readonly connected: number;
   /** Most agents first, at most 50. */
-  readonly versions: readonly {
-    /** Null: they never reported one. */
-    readonly policyVersion: string | null;
-    readonly agents: number;
-    /** Of those that run another version than they should, the longest. Epoch milliseconds; null: none does. */
-    readonly oldestSince: number | null;
-  }[];
+  readonly versions: readonly Omit<MatrixVersion, 'version'>[];
 }

@@ -1,12 +1,15 @@
 // The audit chain: actions of people, keys, agents and the hub, one entry after the other for each tenant. A digest
 // binds each link to the one before. Here: the fields of an entry, the texts that are hashed and signed, and which
 // answers of a store mean that nothing was changed. Pure.
+import { z } from 'zod';
 import { type Approval, type Decision, withdrawnVia } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
 import { renderMicros } from '../shared/instant.ts';
 import { canonicalJson } from '../shared/json/canonical.ts';
 import { hasEscapedHalf, wellFormed } from '../shared/json/well-formed.ts';
 import { actorName, type Principal, type RequestOrigin } from '../shared/principal.ts';
+import { field, instant, type RecordOf, record } from '../shared/record.ts';
+import { uuid } from '../shared/schemas.ts';
 
 /** Subjects of entries. The first four are listed by default. */
 export const auditSubjects = [
@@ -91,17 +94,19 @@ export interface ChainHead {
 export const emptyChain: ChainHead = { seq: 0, digest: '', at: 0 };
 
 /** A head that the tenant's key signed. Its holder can prove that links up to it are those of then. */
-export interface SignedHead {
-  readonly tenantId: string;
-  readonly seq: number;
-  readonly digest: string;
-  readonly signedAt: number;
-  readonly keyId: string;
+const signedHeadFields = {
+  tenantId: field(uuid),
+  seq: field(z.number().int()),
+  digest: field(z.string()),
+  signedAt: field(instant),
+  keyId: field(z.string()),
   /** 64 hex characters. */
-  readonly publicKey: string;
+  publicKey: field(z.string(), { wire: false }),
   /** Standard base64, over `envelopeBytes` of `headText`. */
-  readonly signature: string;
-}
+  signature: field(z.string(), { wire: false }),
+};
+export type SignedHead = RecordOf<typeof signedHeadFields>;
+export const signedHeadRecord = record('audit_heads', signedHeadFields);
 
 export const maxSummary = 300;
 

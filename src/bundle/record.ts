@@ -80,11 +80,46 @@ export const rulesetRecord = record('rulesets', {
   deployedEnv: field(env.nullable()),
 });
 
+const deployedAt = field(instant, { name: 'deployed_at' });
+/** The name of a ruleset in a deployment. */
+const rulesetName = field(z.string(), { name: 'name' });
+
 export const rulesetDeploymentRecord = record('deployments', {
   env: field(env),
   version: versionFields.version,
   revisionHash: versionFields.revisionHash,
-  createdAt: field(instant, { name: 'deployed_at' }),
+  createdAt: deployedAt,
+});
+
+/** A deployment of a ruleset, as the reply of the deploy. */
+export const deployedRulesetRecord = record('deployments', {
+  bundleName: rulesetName,
+  version: versionFields.version,
+  revisionHash: versionFields.revisionHash,
+  env: field(env),
+  /** Grows with every deployment of the ruleset in the environment. */
+  sequence: field(count),
+  createdAt: deployedAt,
+  deployedBy: field(z.string()),
+  forced: field(z.boolean()),
+  reason: field(z.string().nullable()),
+});
+
+/** The ruleset that an environment runs. */
+export const currentRulesetRecord = record('deployments', {
+  bundleName: rulesetName,
+  version: versionFields.version,
+  revisionHash: versionFields.revisionHash,
+  /** A part of what the attestation signs. */
+  tenantId: field(uuid),
+  env: field(env),
+  yaml: field(z.string()),
+  /** The same bytes in standard base64. */
+  yamlBytes: field(z.string()),
+  /** Ed25519 over the bytes, standard base64. */
+  signature: field(z.string()),
+  publicKey: field(z.string()),
+  keyId: field(z.string()),
 });
 
 /** A ruleset in a list. */

@@ -309,20 +309,6 @@ export const outcomeKey = (verdict: string, decisionName: string | null): string
 export const keyAsOutcome = (event: EventInput): string =>
   outcomeKey(event.verdict, outcomeText(event.payload?.decision_name));
 
-/** True when a repeat has a new outcome: neither the stored event nor an outcome has its key, and there is room. */
-export const addsOutcome = (
-  stored: EventInput,
-  outcomes: readonly EventOutcome[],
-  repeat: EventInput,
-): boolean => {
-  const key = keyAsOutcome(repeat);
-  return (
-    key !== keyAsOutcome(stored) &&
-    outcomes.length < maxOutcomes &&
-    !outcomes.some((existing) => outcomeKey(existing.verdict, existing.decisionName) === key)
-  );
-};
-
 /** A search, or a count over events, that takes longer is ended. Milliseconds. */
 export const maxSearchMs = 6000;
 

@@ -16,6 +16,7 @@ import { clusterClock } from '../../adapters/redis/clock.ts';
 import { Admission } from '../admission/admission.ts';
 import { RuleSets } from '../agent/rules/assignment.ts';
 import { proxyTest } from '../http/address.ts';
+import type { App } from '../http/contract/app.ts';
 import type { Hub, NodeHealth } from '../http/contract/handler.ts';
 import { consoleFrames } from '../http/live/console-frames.ts';
 import { hostedFrames } from '../http/live/hosted-frames.ts';
@@ -47,7 +48,7 @@ import { nodeMetrics } from './node-metrics.ts';
 import type { Materials, NodeParts } from './parts.ts';
 import { chooseServer } from './server.ts';
 import { startTracing } from './tracing.ts';
-import { type App, createApp } from './use-cases.ts';
+import { createApp } from './use-cases.ts';
 import { createWorkers } from './workers.ts';
 
 export interface RunningHub {

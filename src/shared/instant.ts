@@ -5,9 +5,6 @@
  * An ISO 8601 date, or date and time: `T` or a space between, fraction up to 9 digits, offset `Z`, `+hh:mm`, `+hhmm` or
  * none (UTC).
  */
-export const instantPattern =
-  /^\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?(?:[Zz]|[+\- ]\d{2}:?\d{2})?)?$/u;
-
 const parts =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?([Zz]|[+\- ]\d{2}:?\d{2})?)?$/u;
 

@@ -81,7 +81,7 @@ export interface AppPorts {
   readonly announcer: Announcer;
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;
-  readonly registrar: Pick<Registrar, 'noteSeen' | 'seenWith' | 'leftOut'>;
+  readonly registrar: Pick<Registrar, 'noteSeen' | 'noteSeenWith' | 'leftOut'>;
   readonly broadcast: Pick<Broadcast, 'control' | 'follow'>;
   readonly evaluator: Evaluator;
   readonly replayer: Replayer;

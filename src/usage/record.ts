@@ -1,6 +1,22 @@
-// Items that need a person's attention now.
+// Figures of coverage, and items that need a person's attention now.
+import { z } from 'zod';
 import type { Env } from '../shared/ids.ts';
 import type { OperatorRole } from '../shared/principal.ts';
+import { field, type RecordOf, record } from '../shared/record.ts';
+
+const count = z.number().int();
+
+/** Numbers of an agent's tools that a contract enforces, only observes, or none governs. */
+const coverageFields = {
+  total: field(count, { name: 'total_tools' }),
+  enforced: field(count),
+  observed: field(count),
+  ungoverned: field(count),
+  /** Whole percents that are enforced. */
+  percent: field(count, { name: 'coverage_pct' }),
+};
+export type CoverageCounts = RecordOf<typeof coverageFields>;
+export const coverageRecord = record('coverage', coverageFields);
 
 export const attentionKinds = [
   'approval_deadline',

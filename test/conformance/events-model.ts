@@ -3,10 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { EventBatch, Facets } from '../../src/event/port.ts';
 import {
-  addsOutcome,
   countedAs,
   type EventInput,
   eventOutcomeOf,
+  keyAsOutcome,
+  maxOutcomes,
+  outcomeKey,
   type StoredEvent,
 } from '../../src/event/record.ts';
 import { facetOf } from '../../src/event/rules/facet.ts';
@@ -76,6 +78,15 @@ const filter: fc.Arbitrary<EventFilter> = fc.record(
   { requiredKeys: ['env'] },
 );
 
+/** True when a repeat has a new outcome: neither the stored event nor an outcome has its key, and there is room. */
+function addsOutcome(stored: Kept, repeat: EventInput): boolean {
+  const keys = [
+    keyAsOutcome(stored),
+    ...stored.outcomes.map((one) => outcomeKey(one.verdict, one.decisionName)),
+  ];
+  return keys.length <= maxOutcomes && !keys.includes(keyAsOutcome(repeat));
+}
+
 /** Stores a batch in the list; the list is in order of arrival. */
 function keep(list: Kept[], given: EventBatch): { accepted: number; duplicates: number } {
   let accepted = 0;
@@ -85,7 +96,7 @@ function keep(list: Kept[], given: EventBatch): { accepted: number; duplicates: 
     if (!known) {
       list.push({ ...e, env: given.env, createdAt: given.receivedAt, outcomes: [] });
       accepted++;
-    } else if (known.env === given.env && addsOutcome(known, known.outcomes, e)) {
+    } else if (known.env === given.env && addsOutcome(known, e)) {
       list[at] = { ...known, outcomes: [...known.outcomes, eventOutcomeOf(e)] };
     }
   }

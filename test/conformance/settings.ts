@@ -20,10 +20,10 @@ export function settingsContract(name: string, open: Open): void {
       const { settings } = shared.get();
       const [tenantId, other] = [uuid(), uuid()];
       expect(await settings.get(tenantId, 'tools')).toBeNull();
-      await settings.put(setting(tenantId, 'one'));
+      await settings.update(setting(tenantId, 'one'));
       const second = setting(tenantId, 'two', { updatedAt: t0 + 1, updatedBy: 'bob@example.com' });
-      await settings.put(second);
-      await settings.put(second);
+      await settings.update(second);
+      await settings.update(second);
       expect(await settings.get(tenantId, 'tools')).toEqual(second);
       expect(await settings.get(other, 'tools')).toBeNull();
     });
@@ -45,9 +45,9 @@ export function settingsContract(name: string, open: Open): void {
         updatedAt: t0,
         updatedBy: 'ann@example.com',
       } as const;
-      await settings.put(setting(tenantId, 'one'));
-      await settings.put(ai);
-      await settings.put({ ...ai, tenantId: other });
+      await settings.update(setting(tenantId, 'one'));
+      await settings.update(ai);
+      await settings.update({ ...ai, tenantId: other });
       expect(await settings.get(tenantId, 'ai')).toEqual(ai);
       expect(await settings.remove(tenantId, 'ai')).toBe(true);
       expect(await settings.remove(tenantId, 'ai')).toBe(false);
@@ -60,7 +60,7 @@ export function settingsContract(name: string, open: Open): void {
       const { settings } = shared.get();
       const tenantId = uuid();
       const written = Array.from({ length: 20 }, (_, i) => setting(tenantId, `a${i}`));
-      await parallel(20, (i) => settings.put(written[i] as Setting));
+      await parallel(20, (i) => settings.update(written[i] as Setting));
       expect(written).toContainEqual(await settings.get(tenantId, 'tools'));
     });
 
@@ -68,11 +68,11 @@ export function settingsContract(name: string, open: Open): void {
       const { settings } = shared.get();
       const tenantId = uuid();
       const write = (at: number, after: number | null) =>
-        parallel(10, (i) => settings.put(setting(tenantId, `a${i}`, { updatedAt: at + i }), after));
+        parallel(10, (i) => settings.update(setting(tenantId, `a${i}`, { updatedAt: at + i }), after));
       expect((await write(t0, null)).filter((isWritten) => isWritten)).toHaveLength(1);
       const first = await settings.get(tenantId, 'tools');
       expect((await write(t0 + 100, first?.updatedAt ?? 0)).filter((isWritten) => isWritten)).toHaveLength(1);
-      expect(await settings.put(setting(tenantId, 'b'), t0 - 1)).toBe(false);
+      expect(await settings.update(setting(tenantId, 'b'), t0 - 1)).toBe(false);
     });
 
     it('keeps every name of a tool and an argument', async () => {
@@ -81,7 +81,7 @@ export function settingsContract(name: string, open: Open): void {
       const kinds = Object.fromEntries(hostileTexts.map((text) => [`x${text}`, 'path' as const]));
       const toolArguments = Object.fromEntries(hostileTexts.map((text) => [`x${text}`, kinds]));
       const value = { toolArguments, customSelectors: ['geo'], customOperators: hostileTexts };
-      await settings.put(setting(tenantId, 'a', { value }));
+      await settings.update(setting(tenantId, 'a', { value }));
       expect((await settings.get(tenantId, 'tools'))?.value).toEqual(value);
     });
   });

@@ -69,9 +69,6 @@ const law: { readonly [layer: string]: readonly string[] } = {
 /** Files of src/http that collect the nouns' frames. */
 const frameCollections = /^src\/http\/(?:contract\/(?:hosted-)?frames|live\/(?:console|hosted)-frames)\.ts$/;
 
-/** Imports that the law refuses and that still exist. An entry that is no longer needed fails the test. */
-export const exceptions: readonly string[] = ['src/http/contract/handler.ts → src/hub/use-cases.ts'];
-
 interface Place {
   readonly layer: string;
   /** The noun, or the adapter's folder. */

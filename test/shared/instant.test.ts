@@ -1,7 +1,7 @@
 // Reading and writing instants.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { instantPattern, parseInstant, renderInstant, renderMillis } from '../../src/shared/instant.ts';
+import { parseInstant, renderInstant, renderMillis } from '../../src/shared/instant.ts';
 
 describe('parseInstant', () => {
   it.each([
@@ -14,7 +14,6 @@ describe('parseInstant', () => {
     ['2026-01-02T03:04:05 00:00', Date.UTC(2026, 0, 2, 3, 4, 5)],
   ])('reads %s', (text, ms) => {
     expect(parseInstant(text)).toBe(ms);
-    expect(instantPattern.test(text)).toBe(true);
   });
 
   it.each([

@@ -110,11 +110,11 @@ describe('a tenant file', () => {
     const operator = operatorOf(await newStore(), now);
     const [head, ...parts] = file;
     const first = await operator.imports.begin(head ?? new Uint8Array(), passphrase);
-    await operator.imports.put(first.id, 1, parts[0] ?? new Uint8Array());
+    await operator.imports.createPart(first.id, 1, parts[0] ?? new Uint8Array());
     const again = await operator.imports.begin(head ?? new Uint8Array(), passphrase);
     expect(again.id).toBe(first.id);
     await expect(operator.imports.commit(first.id)).rejects.toEqual(refusal('conflict'));
-    for (const [i, part] of parts.entries()) await operator.imports.put(first.id, i + 1, part);
+    for (const [i, part] of parts.entries()) await operator.imports.createPart(first.id, i + 1, part);
     expect((await operator.imports.commit(first.id)).records).not.toBeNull();
     expect((await operator.imports.commit(first.id)).records).toBeNull();
     expect(await operator.store.tenantFiles.get(first.id)).toMatchObject({ isOpened: true, sealedKey: '' });
@@ -140,7 +140,7 @@ describe('an import', () => {
     const store = await newStore();
     const operator = operatorOf(store, now);
     const { id } = await operator.imports.begin(file[0] ?? new Uint8Array(), passphrase);
-    for (const [i, part] of file.slice(1).entries()) await operator.imports.put(id, i + 1, part);
+    for (const [i, part] of file.slice(1).entries()) await operator.imports.createPart(id, i + 1, part);
     expect(await removeTenantRecords(store, noJobs, operator.clock)).toBe(0);
     operator.clock.advance(24 * 3_600_000 + 60_000);
     for (let turn = 0; turn < 1000; turn++)
@@ -177,8 +177,10 @@ describe('an import', () => {
       refusal('unprocessable'),
     );
     const { id } = await operator.imports.begin(head, passphrase);
-    await expect(operator.imports.put(id, 2, parts[0] ?? head)).rejects.toEqual(refusal('unprocessable'));
-    for (const [i, part] of parts.slice(0, -1).entries()) await operator.imports.put(id, i + 1, part);
+    await expect(operator.imports.createPart(id, 2, parts[0] ?? head)).rejects.toEqual(
+      refusal('unprocessable'),
+    );
+    for (const [i, part] of parts.slice(0, -1).entries()) await operator.imports.createPart(id, i + 1, part);
     await expect(operator.imports.commit(id)).rejects.toEqual(refusal('conflict'));
   });
 

@@ -85,6 +85,6 @@ it('is read again after its announcement, so that of two writers neither has the
     },
   };
   const principal = principalOf(user);
-  await t.changed({ announcer }).app.toolSettings.put(principal, { isolation: 'required' });
+  await t.changed({ announcer }).app.toolSettings.update(principal, { isolation: 'required' });
   expect(announced).toEqual(['required', 'none']);
 });

@@ -4,37 +4,34 @@ import { type Caller, List } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
-import { iso, isoOrNull, unableText } from '../../http/contract/render.ts';
+import { unableText } from '../../http/contract/render.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
-import type { CoverageCounts } from '../../usage/use-cases/coverage-figures.ts';
-import { renderCounts } from '../../usage/wire.ts';
-import { type AgentOrder, type AgentPlace, fleetAgentRecord, registrationRecord } from '../record.ts';
+import { coverageRecord } from '../../usage/record.ts';
+import {
+  type AgentOrder,
+  type AgentPlace,
+  agentStatusRecord,
+  fleetAgentRecord,
+  matrixDeploymentRecord,
+  matrixVersionRecord,
+  openStreamRecord,
+  registrationRecord,
+} from '../record.ts';
 import { agentQueryTest, envOfQuery } from '../rules/query.ts';
-import type { AgentStreamList, FleetAgent } from '../use-cases/fleet.ts';
+import type { FleetAgent } from '../use-cases/fleet.ts';
 import type { MatrixCell } from '../use-cases/matrix.ts';
-import type { RegistrationView, StatusStart, StatusView } from '../use-cases/registrations.ts';
+import type { RegistrationView, StatusStart } from '../use-cases/registrations.ts';
 import type { agentRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;
 
 const renderCell = ({ env, deployment, connected, versions }: MatrixCell) => ({
   env,
-  deployment: deployment && {
-    id: deployment.id,
-    version: deployment.version,
-    revision_hash: deployment.revisionHash,
-    deployed_by: deployment.deployedBy,
-    created_at: iso(deployment.createdAt),
-  },
+  deployment: deployment && matrixDeploymentRecord.render('console', deployment),
   connected,
-  versions: versions.map(({ version, policyVersion, agents: count, oldestSince }) => ({
-    version,
-    policy_version: policyVersion,
-    agents: count,
-    oldest_since: isoOrNull(oldestSince),
-  })),
+  versions: versions.map((one) => matrixVersionRecord.render('console', one)),
 });
 
 const orders: { readonly [field: string]: AgentOrder } = {
@@ -83,10 +80,13 @@ export const agents: Handlers<typeof agentRoutes> = {
       { env, since: hub.clock.now() - dayMs },
       page.agents.map(({ registration }) => registration),
     );
-    const rendered = page.agents.map((agent) => ({
-      ...renderFleetAgent(agent),
-      coverage: renderCoverage(covered.get(agent.registration.agentId)),
-    }));
+    const rendered = page.agents.map((agent) => {
+      const counts = covered.get(agent.registration.agentId);
+      return {
+        ...renderFleetAgent(agent),
+        coverage: counts ? coverageRecord.render('console', counts) : null,
+      };
+    });
     return new List(rendered, (sent) => {
       const place = page.next(sent);
       return (
@@ -102,14 +102,21 @@ export const agents: Handlers<typeof agentRoutes> = {
     const request = { env, bundleName, limit, start };
     const page = await hub.app.registrations.status(principalOf(caller), request);
     const next = page.next && { cursor: sealCursor(hub, scope, JSON.stringify(page.next)), limit };
-    return new List(page.entries.map(renderStatus), next, { field: 'agents' });
+    return new List(
+      page.entries.map((one) => agentStatusRecord.render('console', one)),
+      next,
+      { field: 'agents' },
+    );
   },
 
   async listAgentStreams({ app }, { params, query }, caller) {
     const { agent_id } = params;
-    const { total, streams } = await app.fleet.streams(principalOf(caller), agent_id, query.limit);
-    const isAdmin = principalOf(caller).roles.has('admin');
-    return { agent_id, total, streams: streams.map((one) => renderStream(one, isAdmin)) };
+    const principal = principalOf(caller);
+    const { total, streams } = await app.fleet.streams(principal, agent_id, query.limit);
+    const rendered = streams.map((one) =>
+      openStreamRecord.render('console', { ...one, node: principal.roles.has('admin') ? one.node : null }),
+    );
+    return { agent_id, total, streams: rendered };
   },
 
   reportVersion: (hub, { body }, caller) => reportVersion(hub, caller, body),
@@ -175,30 +182,6 @@ export async function reportVersion(
   const agentId = await app.registrations.report(keyPrincipalOf(caller), { bundleName, policyVersion });
   return { agent_id: agentId, bundle_name: bundleName, policy_version: policyVersion };
 }
-
-const renderStatus = (entry: StatusView) => ({
-  agent_id: entry.agentId,
-  env: entry.env,
-  bundle_name: entry.bundleName,
-  policy_version: entry.policyVersion,
-  status: entry.status,
-  ...(entry.cannotLoad ? { cannot_load: true as const } : {}),
-  connected_at: iso(entry.connectedAt),
-});
-
-const renderStream = (stream: AgentStreamList['streams'][number], isAdmin: boolean) => ({
-  id: stream.id,
-  env: stream.env,
-  connected_at: iso(stream.connectedAt),
-  transport: stream.transport,
-  api: stream.api,
-  bundle_name: stream.bundleName,
-  pinned: stream.pinned,
-  key_id: stream.keyId,
-  node: isAdmin ? stream.node : null,
-});
-
-const renderCoverage = (counts: CoverageCounts | undefined) => (counts ? renderCounts(counts) : null);
 
 const renderFleetAgent = ({ registration, resolution, state, ...agent }: FleetAgent) =>
   fleetAgentRecord.render('console', {

@@ -1,10 +1,18 @@
 // Routes of agents: who is connected, what they run, how they are registered.
 import { z } from 'zod';
 import { maxQueryLength } from '../../event/rules/query/parse.ts';
-import { bundleName, env, instant, intQuery, line, tagMap, text, uuid } from '../../http/contract/fields.ts';
+import { bundleName, env, intQuery, line, tagMap, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { agentApi, driftStatus, fleetAgentRecord, registrationRecord } from '../record.ts';
-import { coverageCounts } from '../wire/schemas.ts';
+import { coverageCounts } from '../../usage/wire.ts';
+import {
+  agentStatusRecord,
+  driftStatus,
+  fleetAgentRecord,
+  matrixDeploymentRecord,
+  matrixVersionRecord,
+  openStreamRecord,
+  registrationRecord,
+} from '../record.ts';
 
 /** A bundle's name, or nothing: null and the empty text both unassign. */
 const assignment = z.union([bundleName, z.literal('')]).nullable();
@@ -40,29 +48,11 @@ const agentSort = z.enum([
 const matrixCell = z.object({
   env,
   /** The current deployment; null: none. */
-  deployment: z
-    .object({
-      id: uuid,
-      version: z.number().int(),
-      revision_hash: z.string(),
-      deployed_by: z.string(),
-      created_at: instant,
-    })
-    .nullable(),
+  deployment: matrixDeploymentRecord.reply('console', 'one').nullable(),
   /** Connected agents that follow the bundle. */
   connected: z.number().int(),
   /** Versions that the agents run, most agents first, at most 50. */
-  versions: z.array(
-    z.object({
-      /** Null: no recent deployment of the bundle there has the document. */
-      version: z.number().int().nullable(),
-      /** Null: they never reported one. */
-      policy_version: z.string().nullable(),
-      agents: z.number().int(),
-      /** Since when the longest of them runs another document than it should; null: none does. */
-      oldest_since: instant.nullable(),
-    }),
-  ),
+  versions: z.array(matrixVersionRecord.reply('console', 'one')),
 });
 
 export const agentRoutes = routes({
@@ -134,20 +124,7 @@ export const agentRoutes = routes({
       cursor: cursor.optional(),
     }),
     status: 200,
-    reply: z.object({
-      agents: z.array(
-        z.object({
-          agent_id: z.string(),
-          env,
-          bundle_name: z.string().nullable(),
-          policy_version: z.string().nullable(),
-          status: driftStatus,
-          /** As in the list of agents; absent when it can. */
-          cannot_load: z.literal(true).optional(),
-          connected_at: instant,
-        }),
-      ),
-    }),
+    reply: z.object({ agents: z.array(agentStatusRecord.reply('console', 'one')) }),
     errors: ['bad_request', 'validation_failed', 'unavailable'],
   },
   listAgentStreams: {
@@ -165,24 +142,7 @@ export const agentRoutes = routes({
       agent_id: z.string(),
       /** Open streams, those included that the limit leaves out. */
       total: z.number().int(),
-      streams: z.array(
-        z.object({
-          id: z.string(),
-          env,
-          connected_at: instant,
-          transport: z.enum(['sse', 'websocket']),
-          /** `console` is `/api/v1`, `hosted` is `/v1`. */
-          api: agentApi,
-          /** Bundle that the agent is taken to run; null: all bundles that its environment deploys. */
-          bundle_name: z.string().nullable(),
-          /** True if the stream itself requested this bundle: an assignment does not move it. */
-          pinned: z.boolean(),
-          /** Of the API key that opened it. */
-          key_id: uuid,
-          /** The node that holds it; null for who is no admin, as the nodes themselves are not shown. */
-          node: z.string().nullable(),
-        }),
-      ),
+      streams: z.array(openStreamRecord.reply('console', 'one')),
     }),
     errors: ['not_found', 'validation_failed', 'unavailable'],
   },

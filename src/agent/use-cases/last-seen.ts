@@ -82,7 +82,7 @@ export function createLastSeen({ registrar, clock }: Pick<AppPorts, 'registrar' 
       return [...agentIds].filter((agentId) => !registered.get(keyOf(principal, agentId), now));
     },
     async registerWith(principal, agentIds, write) {
-      const answer = await registrar.seenWith(sourceOf(principal), agentIds, write);
+      const answer = await registrar.noteSeenWith(sourceOf(principal), agentIds, write);
       remember(principal, agentIds);
       return answer;
     },

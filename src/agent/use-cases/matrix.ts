@@ -6,15 +6,7 @@ import { requireRole, seesEnv } from '../../shared/access.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
-import type { FollowedBundle } from '../record.ts';
-
-export interface MatrixVersion {
-  /** Of the newest deployment with that hash there; null: no recent deployment of the bundle has it. */
-  readonly version: number | null;
-  readonly policyVersion: string | null;
-  readonly agents: number;
-  readonly oldestSince: number | null;
-}
+import type { FollowedBundle, MatrixVersion } from '../record.ts';
 
 export interface MatrixCell {
   readonly env: Env;

@@ -128,7 +128,7 @@ export class Registrar {
    * The same for agents that another write notes in its own commit.
    * @param write gets them in this order; the answer has one of the store for each, in the same order
    */
-  async seenWith<T extends { readonly agents?: readonly SeenAgent[] }>(
+  async noteSeenWith<T extends { readonly agents?: readonly SeenAgent[] }>(
     source: Source,
     agentIds: readonly string[],
     write: (agents: readonly FirstSeenAgent[]) => Promise<T>,

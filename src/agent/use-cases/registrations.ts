@@ -25,7 +25,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { isUnable } from '../../shared/vocabulary.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { RegistrationPatch } from '../port.ts';
-import type { Registration } from '../record.ts';
+import type { AgentStatus, Registration } from '../record.ts';
 import type { Resolution, RuleSet } from '../rules/assignment.ts';
 import type { LastSeen } from './last-seen.ts';
 
@@ -58,11 +58,8 @@ export interface StatusQuery {
   readonly start: StatusStart | null;
 }
 
-/** An open stream; `cannotLoad`: it is given a document of the vocabulary that its agent does not speak. */
-export type StatusView = StatusEntry & { readonly cannotLoad: boolean };
-
 export interface StatusPage {
-  readonly entries: readonly StatusView[];
+  readonly entries: readonly AgentStatus[];
   /** Beginning of the next page; null: nothing is left. */
   readonly next: StatusStart | null;
 }
@@ -269,7 +266,7 @@ export class Registrations {
     });
   }
 
-  async #judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly StatusView[]> {
+  async #judged(tenantId: string, entries: readonly StatusEntry[]): Promise<readonly AgentStatus[]> {
     const askingIds = entries.flatMap(({ agentId, documentKind }) =>
       documentKind === null ? [] : [agentId],
     );
@@ -279,7 +276,7 @@ export class Registrations {
     const spoken = new Map(vocabularies.map((one) => [one.agentId, one]));
     return entries.map((entry) => {
       const agent = spoken.get(entry.agentId);
-      return { ...entry, cannotLoad: agent !== undefined && isUnable(agent, entry) };
+      return { ...entry, cannotLoad: (agent !== undefined && isUnable(agent, entry)) || undefined };
     });
   }
 }

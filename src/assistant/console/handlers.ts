@@ -36,7 +36,7 @@ export const ai: Handlers<typeof aiRoutes> = {
   async putAiSettings({ app }, { body }, caller) {
     const { provider, api_key: apiKey, model, base_url: baseUrl } = body;
     const change = { provider, ...omitUndefined({ apiKey, model, baseUrl }) };
-    return render(await app.aiSettings.put(principalOf(caller), change));
+    return render(await app.aiSettings.update(principalOf(caller), change));
   },
 
   async deleteAiSettings({ app }, _input, caller) {

@@ -63,7 +63,7 @@ export class AiSettings {
   }
 
   /** @throws HubError forbidden; unprocessable (the key is asked for again, or the address is not allowed) */
-  async put(principal: Principal, change: AiChange): Promise<Setting<'ai'>> {
+  async update(principal: Principal, change: AiChange): Promise<Setting<'ai'>> {
     const { store, outbound, clock } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
@@ -96,7 +96,7 @@ export class AiSettings {
         keyChanged: key.sealedKey !== (before?.sealedKey ?? null),
         ...changeBy(this.#ports, before && openFields(before), { provider: change.provider, model, baseUrl }),
       },
-    }).settings.put(setting);
+    }).settings.update(setting);
     return setting;
   }
 

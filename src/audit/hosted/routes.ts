@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { auditActorTypes, auditSubjects } from '../record.ts';
+import { auditActorTypes, auditSubjects, signedHeadRecord } from '../record.ts';
 
 export const auditActorType = z.enum(auditActorTypes);
 export const auditSubjectType = z.enum(auditSubjects);
@@ -93,13 +93,7 @@ export const hostedAuditRoutes = routes({
     summary: 'The newest signed head of the audit chain; the hub signs one every hour',
     status: 200,
     reply: z.object({
-      head: z.object({
-        tenant_id: uuid,
-        seq: z.number().int(),
-        digest: z.string(),
-        signed_at: instant,
-        key_id: z.string(),
-      }),
+      head: signedHeadRecord.reply('hosted', 'one'),
       /** Ed25519 in standard base64, over the envelope (DSSE) of the canonical JSON of `{head}`. */
       sig: z.string(),
     }),

@@ -6,13 +6,18 @@ import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { envChanged, envRead } from '../../http/contract/hosted-environment.ts';
 import { pageOf } from '../../http/contract/hosted-pages.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
-import { micros } from '../../http/contract/hosted-time.ts';
 import { renderFindingsFor } from '../../http/contract/render.ts';
 import { encodeSignature, provenance } from '../../http/contract/signature.ts';
 import { agentOf } from '../../shared/acting-agent.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { keyIdOf } from '../../signing/rules/active-signer.ts';
-import { rulesetDeploymentRecord, rulesetRecord, rulesetSummaryRecord } from '../record.ts';
+import {
+  currentRulesetRecord,
+  deployedRulesetRecord,
+  rulesetDeploymentRecord,
+  rulesetRecord,
+  rulesetSummaryRecord,
+} from '../record.ts';
 import type { RulesetVersion } from '../use-cases/rulesets.ts';
 import type { hostedRulesetRoutes } from './routes.ts';
 
@@ -87,15 +92,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
     );
     const unable = await app.vocabularies.ofDeployment(deployment);
     return {
-      name: deployment.bundleName,
-      version: deployment.version,
-      revision_hash: deployment.revisionHash,
-      env: deployment.env,
-      sequence: deployment.sequence,
-      deployed_at: micros(deployment.createdAt),
-      deployed_by: deployment.deployedBy,
-      forced: deployment.forced,
-      reason: deployment.reason,
+      ...deployedRulesetRecord.render('hosted', deployment),
       warnings: renderFindingsFor(warnings, unable, 'hosted'),
     };
   },
@@ -114,23 +111,13 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
     const headers = { ETag: tagOf(deployment.revisionHash) };
     if (isKnown(request.header('if-none-match'), deployment.revisionHash)) return unchanged(headers);
     const bytes = Buffer.from(yaml);
-    const { signature, publicKey, keyId } = signed(hub, deployment);
-    return new Reply(
-      {
-        name: deployment.bundleName,
-        version: deployment.version,
-        revision_hash: deployment.revisionHash,
-        tenant_id: deployment.tenantId,
-        env,
-        yaml: bytes.toString('utf8'),
-        yaml_bytes: bytes.toString('base64'),
-        signature,
-        public_key: publicKey,
-        key_id: keyId,
-        ...provenance(deployment, successions),
-      },
-      { headers },
-    );
+    const document = { yaml: bytes.toString('utf8'), yamlBytes: bytes.toString('base64') };
+    const reply = currentRulesetRecord.render('hosted', {
+      ...deployment,
+      ...document,
+      ...signed(hub, deployment),
+    });
+    return new Reply({ ...reply, ...provenance(deployment, successions) }, { headers });
   },
 
   async hostedUndeployRuleset({ app }, { params, query }, caller) {

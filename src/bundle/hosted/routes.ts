@@ -1,11 +1,16 @@
 // Routes of rulesets: versioned documents of rules, saved and deployed in one step.
 import { z } from 'zod';
 import { deployReason } from '../../deployment/wire.ts';
-import { boolQuery, env, instant, versionNumber } from '../../http/contract/fields.ts';
+import { boolQuery, env, versionNumber } from '../../http/contract/fields.ts';
 import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';
-import { rulesetRecord, rulesetSummaryRecord } from '../record.ts';
+import {
+  currentRulesetRecord,
+  deployedRulesetRecord,
+  rulesetRecord,
+  rulesetSummaryRecord,
+} from '../record.ts';
 import { lintFinding } from '../wire.ts';
 
 /** Bytes of a document; the next one is refused by the transport already. */
@@ -129,19 +134,7 @@ export const hostedRulesetRoutes = routes({
     params: versionParams,
     query: z.object({ env: env.optional(), force: boolQuery, reason: deployReason.optional() }),
     status: 201,
-    reply: z.object({
-      name: z.string(),
-      version: z.number().int(),
-      revision_hash: z.string(),
-      env,
-      /** Grows with every deployment of the ruleset in the environment. */
-      sequence: z.number().int(),
-      deployed_at: instant,
-      deployed_by: z.string(),
-      forced: z.boolean(),
-      reason: z.string().nullable(),
-      warnings: z.array(lintFinding),
-    }),
+    reply: deployedRulesetRecord.reply('hosted', 'one').extend({ warnings: z.array(lintFinding) }),
     audit: ['ruleset.deployed'],
     errors: [
       'environment_protected',
@@ -165,22 +158,7 @@ export const hostedRulesetRoutes = routes({
     params,
     query: z.object({ env: anyEnv }),
     status: 200,
-    reply: z.object({
-      name: z.string(),
-      version: z.number().int(),
-      revision_hash: z.string(),
-      /** A part of what the attestation signs. */
-      tenant_id: z.uuid(),
-      env,
-      yaml: z.string(),
-      /** The same bytes in standard base64. */
-      yaml_bytes: z.string(),
-      /** Ed25519 over the bytes, standard base64. */
-      signature: z.string(),
-      public_key: z.string(),
-      key_id: z.string(),
-      ...provenanceFields,
-    }),
+    reply: currentRulesetRecord.reply('hosted', 'one').extend(provenanceFields),
     download: true,
     errors: ['env_mismatch', 'not_found', 'validation_failed'],
   },

@@ -14,7 +14,7 @@ export const toolSettings: Handlers<typeof toolSettingRoutes> = {
 
   putToolSettings: async ({ app }, { body }, caller, request) =>
     render(
-      await app.toolSettings.put(
+      await app.toolSettings.update(
         principalOf(caller),
         omitUndefined({
           toolArguments: body.tool_arguments === null ? {} : body.tool_arguments,

@@ -21,7 +21,7 @@ export interface ToolSettings {
    * @param ifMatch time of the last change
    * @throws HubError forbidden, changed, unavailable
    */
-  put(principal: Principal, patch: Partial<ToolWords>, ifMatch?: IfMatch): Promise<Setting<'tools'>>;
+  update(principal: Principal, patch: Partial<ToolWords>, ifMatch?: IfMatch): Promise<Setting<'tools'>>;
 }
 
 /** The settings as a node read them less than a second ago, for calls that come one after another. */
@@ -62,7 +62,7 @@ export function createToolSettings(ports: Ports): ToolSettings {
   return {
     get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
     isolationOf: async (tenantId) => isolationOf(await recentToolSettings.get(tenantId)),
-    async put(principal, patch, ifMatch = null) {
+    async update(principal, patch, ifMatch = null) {
       requireRole(principal, 'admin');
       let setting = await replace(ports, principal, patch, ifMatch);
       // Another write came first: this one applies to its result, so that neither loses a field.
@@ -95,7 +95,7 @@ async function replace(
   const { settings } = recorded(ports, 'setting', principal, 'changed', 'tools', {
     details: changeBy(ports, before?.value ?? null, patch),
   });
-  return (await settings.put(setting, before?.updatedAt ?? null)) ? setting : null;
+  return (await settings.update(setting, before?.updatedAt ?? null)) ? setting : null;
 }
 
 /** The last announced mode is the stored one, also if others write at the same time. */

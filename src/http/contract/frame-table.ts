@@ -12,10 +12,6 @@ export interface FrameDeclaration {
 /** The events of a stream, by the name that stands in the `event:` line. */
 export type FrameTable = { readonly [type: string]: FrameDeclaration };
 
-/** The data of any event of a table: a union, discriminated by `type`. */
-export type EventOf<T extends FrameTable> = { [K in keyof T & string]: z.output<T[K]['data']> }[keyof T &
-  string];
-
 type Fields<D> = D extends { readonly type: string } ? Omit<D, 'type'> : never;
 
 /** Makes the data of an event, held to its declaration by the compiler. */

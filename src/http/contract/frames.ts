@@ -12,7 +12,7 @@ import { eventDashboardFrames } from '../../event/frames.ts';
 import { keyDashboardFrames } from '../../key/frames.ts';
 import { signingDashboardFrames } from '../../signing/frames.ts';
 import { toolDashboardFrames, toolStreamFrames } from '../../tool/frames.ts';
-import { type EventOf, type FrameTable, resync } from './frame-table.ts';
+import { type FrameTable, resync } from './frame-table.ts';
 
 /** The agent stream of the console API. */
 export const consoleAgentFrames = {
@@ -42,6 +42,3 @@ export const consoleDashboardFrames = {
   ...signingDashboardFrames,
   resync,
 } satisfies FrameTable;
-
-export type ConsoleAgentEvent = EventOf<typeof consoleAgentFrames>;
-export type ConsoleDashboardEvent = EventOf<typeof consoleDashboardFrames>;

@@ -1,7 +1,7 @@
 // The types that handlers work with: the use cases, the ports that no use case needs, and handlers. Holds no logic.
 
-import type { App } from '../../hub/use-cases.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { App } from './app.ts';
 import type { CallerOf, List, Reply, Request, Streamed, WrittenJson } from './call.ts';
 import type { Input, ReplyBody, RouteDeclaration } from './route.ts';
 

@@ -4,7 +4,6 @@ import type { z } from 'zod';
 import { fleetAgent, registration } from '../../agent/console/routes.ts';
 import { rule, savedRule } from '../../agent/console/rule-routes.ts';
 import { driftStatus } from '../../agent/record.ts';
-import { coverageCounts } from '../../agent/wire/schemas.ts';
 import { approval } from '../../approval/console/routes.ts';
 import { askingContract, timeoutWord } from '../../approval/record.ts';
 import { assignee } from '../../approval/wire.ts';
@@ -59,6 +58,7 @@ import { signedPins, toolPin, toolPinDetail } from '../../tool/console/routes.ts
 import { agentOfPin, pinMode, pinStatus, refusedTool } from '../../tool/record.ts';
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
 import { callCounts } from '../../usage/console/routes.ts';
+import { coverageCounts } from '../../usage/wire.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
 import { serviceAccount } from '../../user/console/service-routes.ts';

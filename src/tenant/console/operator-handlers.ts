@@ -76,7 +76,7 @@ export const operator: Handlers<typeof operatorRoutes> = {
   },
 
   async putTenantImportPart({ app }, { params, body }) {
-    await app.tenantImports.put(params.import_id, params.number, body);
+    await app.tenantImports.createPart(params.import_id, params.number, body);
     return null;
   },
 

@@ -10,7 +10,7 @@ import type { retentionRoutes } from './retention-routes.ts';
 export const retention: Handlers<typeof retentionRoutes> = {
   retention: async ({ app }, _input, caller) => render(await app.retention.get(principalOf(caller))),
   putRetention: async ({ app }, { body }, caller) =>
-    render(await app.retention.put(principalOf(caller), policyIn(body))),
+    render(await app.retention.update(principalOf(caller), policyIn(body))),
   async previewRetention({ app }, { body }, caller) {
     const { counts, at } = await app.retention.preview(principalOf(caller), policyIn(body));
     return { ...counts, as_of: iso(at) };

@@ -11,5 +11,5 @@ export interface SettingsStore {
    * Replaces the whole record; of parallel writes one stands. A repeat is safe.
    * @param ifUpdatedAt writes only while the record is as it was then (null: while there is none); else returns false
    */
-  put(setting: Setting, ifUpdatedAt?: number | null): Promise<boolean>;
+  update(setting: Setting, ifUpdatedAt?: number | null): Promise<boolean>;
 }

@@ -62,7 +62,7 @@ class EnvironmentPolicies implements Environments {
     if (before.isProtected !== policy.isProtected) {
       const details = { env, ...changeBy(this.#ports, before, policy) };
       const became = policy.isProtected ? 'protected' : 'unprotected';
-      await recorded(this.#ports, 'setting', principal, became, env, { details }).settings.put({
+      await recorded(this.#ports, 'setting', principal, became, env, { details }).settings.update({
         tenantId,
         name: policyName(env),
         value: policy,

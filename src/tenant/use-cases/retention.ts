@@ -21,7 +21,7 @@ export interface RecordRetention {
   /** Null: nobody has set it, and everything is kept. */
   get(principal: Principal): Promise<Setting<'retention'> | null>;
   /** Absent kinds stay as they are. A pass begins at once. @throws HubError forbidden */
-  put(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>>;
+  update(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>>;
   /**
    * How many records a policy would remove now. Absent kinds are as they are set.
    * @throws HubError forbidden, search_timeout
@@ -70,7 +70,7 @@ class AgeRetention implements RecordRetention {
     return this.#ports.store.settings.get(tenantId, 'retention');
   }
 
-  async put(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>> {
+  async update(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>> {
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const before = await this.#ports.store.settings.get(tenantId, 'retention');
@@ -82,7 +82,7 @@ class AgeRetention implements RecordRetention {
       updatedBy: actorName(principal.actor),
     };
     const details = changeBy(this.#ports, before?.value ?? keepEverything, patch);
-    await recorded(this.#ports, 'setting', principal, 'changed', 'retention', { details }).settings.put(
+    await recorded(this.#ports, 'setting', principal, 'changed', 'retention', { details }).settings.update(
       setting,
     );
     await this.#addJob(`${tenantId}/${setting.updatedAt}`, tenantId);

@@ -94,7 +94,7 @@ export class TenantImports {
    * Stores a part; safe to repeat. @param number from 1
    * @throws HubError not_found, conflict, unprocessable
    */
-  async put(id: string, number: number, bytes: Uint8Array): Promise<void> {
+  async createPart(id: string, number: number, bytes: Uint8Array): Promise<void> {
     const { store, secrets } = this.#ports;
     const started = await this.#find(id);
     if (started.isOpened) return;

@@ -8,9 +8,9 @@ import { iso } from '../../http/contract/render.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { parseInstant, renderInstant } from '../../shared/instant.ts';
+import { coverageRecord } from '../record.ts';
 import type { CoveredTool } from '../use-cases/coverage.ts';
 import type { FleetAgentCoverage } from '../use-cases/coverage-figures.ts';
-import { renderCounts } from '../wire.ts';
 import type { coverageRoutes } from './coverage-routes.ts';
 
 const units: { readonly [unit: string]: number } = { m: 60_000, h: hourMs, d: dayMs };
@@ -53,7 +53,7 @@ export const coverage: Handlers<typeof coverageRoutes> = {
         ...renderTool(tool, withVerdicts),
         ...(withDurations ? { durations: renderDurations(coverage.durations.get(tool.tool)) } : {}),
       })),
-      summary: renderCounts(coverage.counts),
+      summary: coverageRecord.render('console', coverage.counts),
     };
   },
 
@@ -128,7 +128,7 @@ const renderDurations = (durations: ToolDurations | undefined) =>
 const renderAgent = ({ agentId, env, counts, drift, lastSeen, events }: FleetAgentCoverage) => ({
   agent_id: agentId,
   environment: env,
-  ...renderCounts(counts),
+  ...coverageRecord.render('console', counts),
   drift_status: drift,
   last_seen: time(lastSeen),
   event_count_24h: events,

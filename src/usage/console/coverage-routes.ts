@@ -1,9 +1,9 @@
 // Routes of what agents used and ran: coverage of an agent and of the fleet, and an agent's history.
 import { z } from 'zod';
 import { driftStatus } from '../../agent/record.ts';
-import { coverageCounts } from '../../agent/wire/schemas.ts';
 import { env, instant, instantInput, intQuery, line, mode, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
+import { coverageCounts } from '../wire.ts';
 
 const count = z.number().int();
 /** `<n>m`, `<n>h` or `<n>d`, at most 3,650 of them, or an ISO 8601 time. */
@@ -91,11 +91,7 @@ export const coverageRoutes = routes({
         z.object({
           agent_id: z.string(),
           environment,
-          total_tools: count,
-          enforced: count,
-          observed: count,
-          ungoverned: count,
-          coverage_pct: count,
+          ...coverageCounts.shape,
           drift_status: driftStatus,
           last_seen: instant.nullable(),
           event_count_24h: count,

@@ -2,19 +2,12 @@
 import type { DriftStatus } from '../../agent/record.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { ToolUse } from '../port.ts';
+import type { CoverageCounts } from '../record.ts';
 import { coveragePercent, type ToolStatus } from '../rules.ts';
 
 /** Ungoverned tools that are named, and agents of each. */
 const maxTools = 100;
 const maxAgentIds = 100;
-
-export interface CoverageCounts {
-  readonly total: number;
-  readonly enforced: number;
-  readonly observed: number;
-  readonly ungoverned: number;
-  readonly percent: number;
-}
 
 export interface FleetAgentCoverage {
   readonly agentId: string;

@@ -16,6 +16,7 @@ import type { Principal } from '../../shared/principal.ts';
 import { checkRange } from '../../shared/time-range.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AgentTools, ToolUse } from '../port.ts';
+import type { CoverageCounts } from '../record.ts';
 import {
   type Governing,
   governing,
@@ -27,7 +28,6 @@ import {
 } from '../rules.ts';
 import {
   byTool,
-  type CoverageCounts,
   countsOf,
   type FleetCoverage,
   type JudgedAgent,

@@ -2,8 +2,6 @@
 // Pure; runs in browsers and in the hub, so that both accept the same texts. docs/query.md describes the language.
 import type { QueryField, QueryGrammar } from './fields.ts';
 
-/** Rises when a text changes its meaning. */
-export const queryVersion = 1;
 /** UTF-16 units of a query. */
 export const maxQueryLength = 1_000;
 export const maxQueryTerms = 20;

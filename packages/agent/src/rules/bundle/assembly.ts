@@ -57,9 +57,6 @@ export interface AssembledBundle {
   readonly assembled: readonly AssembledContract[];
 }
 
-/** Answer of preview and deployment when `assembled` is empty. */
-export const noEnabledContracts = 'Composition has no enabled contracts';
-
 /**
  * Builds the bundle: enabled items by position, then contract id; `mode` is the item's override, else the definition's,
  * else the composition's. A repeated contract gets the id `<contract_id>-obs`. The same input gives the same bytes.
