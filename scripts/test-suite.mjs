@@ -1,15 +1,39 @@
 // Runs a suite of vitest and ends with the line "Suite: N passed, N failed": node test-suite.mjs [options of vitest].
 // In CI, at most three files that failed beside other files run a second time, alone, and the second result counts: a
 // shared machine can stand still for seconds. Their names are printed. Nightly runs have no second time.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** More failures are no accident of the machine. */
 const maxAgain = 3;
 const vitest = 'node_modules/vitest/vitest.mjs';
 const folder = mkdtempSync(join(tmpdir(), 'reeve-suite-'));
+
+/** The processes below one, at this moment. Workers of vitest do not end with it. */
+function descendantsOf(root) {
+  const rows = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+  const pairs = rows.map((row) => row.trim().split(/\s+/).map(Number));
+  const below = (parent) =>
+    pairs.filter(([, ppid]) => ppid === parent).flatMap(([pid]) => [pid, ...below(pid)]);
+  return below(root);
+}
+
+// Ctrl-C reaches all processes of a terminal.
+for (const signal of ['SIGTERM', 'SIGHUP']) {
+  process.once(signal, () => {
+    for (const pid of descendantsOf(process.pid)) {
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // It has just ended, such as `ps` itself.
+      }
+    }
+    rmSync(folder, { recursive: true, force: true });
+    process.exit(128 + constants.signals[signal]);
+  });
+}
 
 /**
  * Resolves with the results of each file; null if the run ended without any. `errors` belong to no test, such as the

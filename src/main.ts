@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The program `reeve`: finds the command that its first word names. Without a word it is the hub.
-import { exitCodeOf, say, UsageError, wordsOf } from './hub/commands/output.ts';
+import { endOf, UsageError } from './hub/commands/output.ts';
 
 type Command = (args: readonly string[]) => Promise<void>;
 
@@ -44,7 +44,6 @@ async function run(words: readonly string[]): Promise<void> {
   await (await load())(rest);
 }
 
-run(process.argv.slice(2)).catch((error: unknown) => {
-  say(wordsOf(error));
-  process.exit(exitCodeOf(error));
+void endOf(() => run(process.argv.slice(2))).then((code) => {
+  if (code !== undefined) process.exit(code);
 });

@@ -12,6 +12,8 @@ export interface CommandRun {
 export interface RunOptions {
   /** Variables beside those of the tests. */
   readonly env?: { readonly [name: string]: string };
+  /** True: without the variables of the tests, PATH excepted, so that none of a developer's changes the result. */
+  readonly hasOnlyEnv?: boolean;
   /** Default: that of the tests. */
   readonly cwd?: string;
 }
@@ -23,7 +25,7 @@ export interface RunOptions {
  */
 export async function runHere(
   command: () => Promise<number | undefined>,
-  { env = {}, cwd = process.cwd() }: RunOptions = {},
+  { env = {}, hasOnlyEnv = false, cwd = process.cwd() }: RunOptions = {},
 ): Promise<CommandRun> {
   const texts = { out: '', err: '' };
   const before = { cwd: process.cwd(), exitCode: process.exitCode };
@@ -34,7 +36,7 @@ export async function runHere(
     replaceWrite(process.stderr, (text) => {
       texts.err += text;
     }),
-    ...Object.entries(env).map(([name, value]) => setVariable(name, value)),
+    replaceEnv(hasOnlyEnv ? { PATH: process.env.PATH ?? '', ...env } : { ...process.env, ...env }),
   ];
   try {
     process.chdir(cwd);
@@ -50,8 +52,11 @@ export async function runHere(
 
 function replaceWrite(stream: NodeJS.WriteStream, take: (text: string) => void): () => void {
   const { write } = stream;
-  stream.write = ((chunk: string | Uint8Array) => {
+  stream.write = ((chunk: string | Uint8Array, ...rest: readonly unknown[]) => {
     take(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+    // Behind an encoding, or instead of it.
+    const done = rest.at(-1);
+    if (typeof done === 'function') process.nextTick(done);
     return true;
   }) as typeof write;
   return () => {
@@ -59,11 +64,14 @@ function replaceWrite(stream: NodeJS.WriteStream, take: (text: string) => void):
   };
 }
 
-function setVariable(name: string, value: string): () => void {
-  const before = process.env[name];
-  process.env[name] = value;
-  return () => {
-    if (before === undefined) delete process.env[name];
-    else process.env[name] = before;
-  };
+/** Parts of a program keep `process.env` itself, so its variables change and not the object. */
+function replaceEnv(env: NodeJS.ProcessEnv): () => void {
+  const before = { ...process.env };
+  setEnv(env);
+  return () => setEnv(before);
+}
+
+function setEnv(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (!Object.hasOwn(env, name)) delete process.env[name];
+  Object.assign(process.env, env);
 }

@@ -1,9 +1,9 @@
 // The size of answers of the real process: large things are stored, every list is read through, and no answer is over 4
 // MiB.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 const maxAnswer = 4 * 1024 * 1024;
 const large = 'x'.repeat(1_000_000);
 let cookie = '';

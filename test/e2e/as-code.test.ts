@@ -19,14 +19,10 @@ import { bundleYaml, definition } from '../contract/library.ts';
 import type { CommandRun } from '../run-here.ts';
 import { isNightly, itAtNight, rowsOfRun } from '../runs.ts';
 import { type Command, callCommand } from './command.ts';
-import { HubProcess, mainFile } from './process.ts';
+import { type HubProcess, mainFile } from './process.ts';
+import { operatorToken, SharedHub } from './shared-hub.ts';
 
-const operatorToken = 'operator-token-of-at-least-32-characters';
-const hub = new HubProcess({
-  RATE_LIMIT_MAX_ATTEMPTS: '100000',
-  LOG_LEVEL: 'warn',
-  OPERATOR_TOKEN: operatorToken,
-});
+const hub = new SharedHub();
 const root = mkdtempSync(join(tmpdir(), 'reeve-as-code-'));
 let made = 0;
 
@@ -39,7 +35,7 @@ interface Tenant {
 }
 
 async function tenant(): Promise<Tenant> {
-  const email = `admin-${++made}@example.com`;
+  const email = hub.emailOf(`admin-${++made}`);
   const created = await hub.call('POST', '/api/v1/operator/tenants', {
     body: { name: `t${made}`, email, password: 'correct horse battery' },
     headers: { Authorization: `Bearer ${operatorToken}` },

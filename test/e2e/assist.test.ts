@@ -2,10 +2,10 @@
 // the client goes away.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
 let provider: FakeProvider;
-const hub = new HubProcess({ ALLOW_PRIVATE_OUTBOUND: 'true' });
+const hub = new SharedHub();
 let cookie: string;
 
 beforeAll(async () => {

@@ -2,10 +2,10 @@
 // and what was there before and after.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleYaml, definition } from '../contract/library.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 import { SseClient } from './sse.ts';
 
-const hub = new HubProcess({ RATE_LIMIT_MAX_ATTEMPTS: '1000', LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let admin: string;
 
 beforeAll(async () => {

@@ -44,16 +44,22 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A command that is to succeed; its result. */
-async function command(dataDir: string, ...args: string[]) {
-  const { code, text } = await run({ DATA_DIR: dataDir }, [...args, '--json']);
+/** Calls a command in this process. Its result is in the last line of `text`, behind lines of progress. */
+async function call(env: { readonly [name: string]: string }, [word, ...args]: readonly string[]) {
+  const { code, out, err } = await callCommand(word === 'backup' ? backup : restore, args, env);
+  return { code, text: err + out };
+}
+
+/** A command that is to succeed; its result. @param runCommand `run` starts a process */
+async function command(dataDir: string, args: readonly string[], runCommand: typeof call = call) {
+  const { code, text } = await runCommand({ DATA_DIR: dataDir }, [...args, '--json']);
   expect({ code, text }).toMatchObject({ code: 0 });
   return JSON.parse(text.trim().split('\n').at(-1) ?? '');
 }
 
 /** A command that is to be refused; its one line. */
 async function refused(env: { readonly [name: string]: string }, ...args: string[]): Promise<string> {
-  const { code, text } = await run(env, args);
+  const { code, text } = await call(env, args);
   expect({ code, lines: lines(text) }).toEqual({ code: 1, lines: [expect.any(String)] });
   return text.trim();
 }
@@ -100,7 +106,7 @@ describe('a hub that is backed up under load', () => {
     await hub.call('PUT', `/api/v1/approvals/${approval}`, { cookie, body: { approved: true } });
 
     const before = { ids: [...acknowledged], increments };
-    const made = await command(at('loaded'), 'backup', at('loaded.backup'));
+    const made = await command(at('loaded'), ['backup', at('loaded.backup')], run);
     const during = acknowledged.length - before.ids.length;
     running.abort();
     await Promise.all(work);
@@ -114,7 +120,7 @@ describe('a hub that is backed up under load', () => {
     });
     await hub.kill();
 
-    const restored = await command(at('restored'), 'restore', at('loaded.backup'));
+    const restored = await command(at('restored'), ['restore', at('loaded.backup')], run);
     expect(restored).toMatchObject({
       hub_id: made.hub_id,
       data_dir: at('restored'),
@@ -180,7 +186,7 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     await hub.start();
     await hub.admin();
     await hub.stop();
-    id = (await command(data, 'backup', file)).hub_id;
+    id = (await command(data, ['backup', file])).hub_id;
   }, 60_000);
 
   it('leave the folder as it was, with a mark of the time', async () => {
@@ -198,14 +204,14 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     'get a name after the time in a folder that is named, and are never overwritten unasked',
     async () => {
       mkdirSync(at('many'));
-      const made = await command(data, 'backup', at('many'));
+      const made = await command(data, ['backup', at('many')]);
       expect(made.file).toMatch(/many\/reeve-\d{8}T\d{6}Z\.backup$/);
       const before = readFileSync(made.file);
       expect(await refused({ DATA_DIR: data }, 'backup', made.file)).toMatch(
         /exists\. Name another file, or use --force\.$/,
       );
       expect(readFileSync(made.file).equals(before)).toBe(true);
-      expect((await command(data, 'backup', made.file, '--force')).file).toBe(made.file);
+      expect((await command(data, ['backup', made.file, '--force'])).file).toBe(made.file);
       expect(readdirSync(at('many'))).toHaveLength(1);
     },
   );
@@ -248,7 +254,7 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
   );
 
   itAtNight('can be checked without touching a folder', async () => {
-    const checked = await command(at('untouched'), 'restore', file, '--check');
+    const checked = await command(at('untouched'), ['restore', file, '--check']);
     expect(checked).toMatchObject({ ok: true, hub_id: id });
     expect(existsSync(at('untouched'))).toBe(false);
     const damaged = at('damaged.backup');
@@ -281,7 +287,7 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     expect(taken).toMatch(/other already contains a hub \(reeve\.db, hub\.id, secret\.key\).* --force/);
     expect(readFileSync(join(other, 'secret.key'), 'utf8')).toBe(secret);
 
-    await command(other, 'restore', file, '--force');
+    await command(other, ['restore', file, '--force']);
     expect(readdirSync(other).sort()).toEqual([
       'hub.id',
       'reeve.db',
@@ -302,15 +308,15 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     await hub.start();
     await hub.admin();
     await hub.stop();
-    const made = await run({ DATA_DIR: at('own-secret') }, ['backup', at('own-secret.backup')]);
+    const made = await call({ DATA_DIR: at('own-secret') }, ['backup', at('own-secret.backup')]);
     expect(made.text).toMatch(/does not contain the master secret.*Store SECRET_KEY separately/);
     expect(readFileSync(at('own-secret.backup'), 'latin1')).not.toContain(env.SECRET_KEY);
-    const without = await run({ DATA_DIR: at('own-1') }, ['restore', at('own-secret.backup')]);
+    const without = await call({ DATA_DIR: at('own-1') }, ['restore', at('own-secret.backup')]);
     expect(without).toMatchObject({
       code: 0,
       text: expect.stringMatching(/Set its previous SECRET_KEY/),
     });
-    const withIt = await run({ DATA_DIR: at('own-2'), ...env }, ['restore', at('own-secret.backup')]);
+    const withIt = await call({ DATA_DIR: at('own-2'), ...env }, ['restore', at('own-secret.backup')]);
     expect(withIt.text).toMatch(/configured SECRET_KEY matches/);
     const again = hubIn(at('own-2'), env);
     await again.start();
@@ -368,14 +374,14 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
 
   it('from before schema 1 are restored as they are, and stamped by the start', async () => {
     writeFileSync(at('recorded.backup'), readRecorded('backup'));
-    await command(at('recorded'), 'restore', at('recorded.backup'));
+    await command(at('recorded'), ['restore', at('recorded.backup')]);
     const hub = hubIn(at('recorded'));
     await hub.start();
     const cookie = await hub.login(adminEmail, password);
     const { body } = await hub.call('GET', '/api/v1/bundles', { cookie });
     expect(body).toMatchObject([{ name: 'base' }, {}, {}]);
     await hub.stop();
-    expect(await command(at('recorded'), 'backup', at('stamped.backup'))).toMatchObject({ schema: 1001 });
+    expect(await command(at('recorded'), ['backup', at('stamped.backup')])).toMatchObject({ schema: 1001 });
   }, 60_000);
 
   it.each([
@@ -469,7 +475,7 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     }
     // Of another machine: nobody here knows whether it is still written.
     writeFileSync(join(killed, 'far.backup.far-1.reeve-partial'), '');
-    await command(data, 'backup', join(killed, 'second.backup'));
+    await command(data, ['backup', join(killed, 'second.backup')]);
     expect(readdirSync(killed).sort()).toEqual(['far.backup.far-1.reeve-partial', 'second.backup']);
   });
 });

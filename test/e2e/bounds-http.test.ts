@@ -5,15 +5,10 @@ import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { onNode, RawSocket } from '../adapters/uws/fixtures.ts';
 import { isNightly } from '../runs.ts';
-import { HubProcess } from './process.ts';
+import { operatorToken, SharedHub } from './shared-hub.ts';
 import { SseClient } from './sse.ts';
 
-const operatorToken = 'operator-token-of-at-least-32-characters';
-const hub = new HubProcess({
-  LOG_LEVEL: 'warn',
-  OPERATOR_TOKEN: operatorToken,
-  RATE_LIMIT_MAX_ATTEMPTS: '100000',
-});
+const hub = new SharedHub();
 const routes: [string, RouteDeclaration][] = Object.entries(api);
 let cookie = '';
 let key = '';

@@ -2,10 +2,10 @@
 // stays up. Tables, so that they can be read. Wrong types in every field of every route: matrix.test.ts.
 import { encode } from '@msgpack/msgpack';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 import { SocketClient } from './socket.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let cookie = '';
 let key = '';
 beforeAll(async () => {

@@ -2,9 +2,9 @@
 // 4xx, nothing stored, the process stays up. One table, so that it can be read.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isNightly } from '../runs.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let cookie = '';
 beforeAll(async () => {
   await hub.start();

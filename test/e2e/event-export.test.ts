@@ -2,10 +2,9 @@
 // another tenant's.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { operatorToken, SharedHub } from './shared-hub.ts';
 
-const operatorToken = 'operator-token-of-at-least-32-characters';
-const hub = new HubProcess({ LOG_LEVEL: 'warn', OPERATOR_TOKEN: operatorToken });
+const hub = new SharedHub();
 let cookie = '';
 let key = '';
 const count = 3000;
@@ -64,10 +63,10 @@ it("is the tenant's own, for those who are signed in", async () => {
   expect((await fetchExport('format=xml')).status).toBe(422);
   expect((await fetchExport('since=yesterday')).status).toBe(422);
   await hub.call('POST', '/api/v1/operator/tenants', {
-    body: { name: 'Other', email: 'other@example.com', password: 'correct horse battery' },
+    body: { name: 'Other', email: hub.emailOf('other'), password: 'correct horse battery' },
     headers: { Authorization: `Bearer ${operatorToken}` },
   });
-  const other = await fetchExport('', { cookie: await hub.login('other@example.com') });
+  const other = await fetchExport('', { cookie: await hub.login(hub.emailOf('other')) });
   expect([other.status, await other.text()]).toEqual([200, '']);
   const head = await fetch(`${hub.url}/api/v1/events/export`, { method: 'HEAD', headers: { cookie } });
   expect([head.status, await head.text()]).toEqual([200, '']);

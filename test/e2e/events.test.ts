@@ -2,8 +2,9 @@
 // outcomes, histogram, manifest.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let cookie = '';
 const keys: { [env: string]: string } = {};
 

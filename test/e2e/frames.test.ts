@@ -2,11 +2,11 @@
 // subprotocols, against the real process. The same frames everywhere, with the same ids.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleAgentFrames, consoleDashboardFrames } from '../../src/http/contract/frames.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 import { SocketClient, type Subprotocol } from './socket.ts';
 import { SseClient, type SseFrame } from './sse.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 /** Sent after a gap, or to a stream that asks for them. */
 const onRequest = [
   'resync',
@@ -133,7 +133,7 @@ describe('dashboards', () => {
       bundle_name: 'guard',
       version: 1,
       revision_hash,
-      uploaded_by: 'admin@example.com',
+      uploaded_by: hub.emailOf('admin'),
     });
     const deployed = await caused('bundle_deployed', () =>
       call('POST', '/bundles/guard/1/deploy', { env: 'production' }),
@@ -182,7 +182,7 @@ describe('dashboards', () => {
       type: 'approval_decided',
       approval_id: id,
       status: 'denied',
-      decided_by: 'admin@example.com',
+      decided_by: hub.emailOf('admin'),
     });
     const late = await caused('approval_timeout', ask(1));
     expect(late.data).toEqual({
@@ -353,7 +353,7 @@ describe('agents', () => {
           type: 'approval_decided',
           approval_id: ids[i],
           status: 'approved',
-          decided_by: 'admin@example.com',
+          decided_by: hub.emailOf('admin'),
         },
       ]);
       expect([...new Set(client.frames.map((frame) => frame.event))].sort()).toEqual(

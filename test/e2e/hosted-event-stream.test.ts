@@ -2,9 +2,9 @@
 // goes on after a break.
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let cookie = '';
 let key = '';
 let keyId = '';

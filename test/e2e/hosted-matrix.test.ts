@@ -3,14 +3,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
-import { HubProcess } from './process.ts';
+import { operatorToken, SharedHub } from './shared-hub.ts';
 
-const operatorToken = 'operator-token-of-at-least-32-characters';
-const hub = new HubProcess({
-  OPERATOR_TOKEN: operatorToken,
-  RATE_LIMIT_MAX_ATTEMPTS: '100000',
-  LOG_LEVEL: 'warn',
-});
+const hub = new SharedHub();
 const routes = Object.entries(hostedApi as { readonly [name: string]: RouteDeclaration }).filter(
   ([, { media }]) => media !== 'text/event-stream',
 );
@@ -46,11 +41,11 @@ beforeAll(async () => {
   await hub.start();
   ours = await sideOf(await hub.admin());
   const made = await hub.call('POST', '/api/v1/operator/tenants', {
-    body: { name: 'Theirs', email: 'other@example.com', password: 'correct horse battery' },
+    body: { name: 'Theirs', email: hub.emailOf('other'), password: 'correct horse battery' },
     headers: bearer(operatorToken),
   });
   expect(made.status).toBe(201);
-  const other = await sideOf(await hub.login('other@example.com'));
+  const other = await sideOf(await hub.login(hub.emailOf('other')));
   const rules =
     '  - {id: r, type: pre, tool: x, when: {args.a: {exists: true}}, then: {action: block, message: "no"}}\n';
   const saved = await hub.call('PUT', '/v1/rulesets/theirs', {

@@ -1,11 +1,11 @@
 // The hosted API's stream for agents, against the real process: what an agent of that vocabulary hears, beside one of
 // the console's.
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 import { SocketClient } from './socket.ts';
 import { SseClient } from './sse.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let cookie = '';
 let key = '';
 let token = '';

@@ -1,8 +1,8 @@
 // The hosted API against the real process: from a login to a token, from a token to a key, from a key to an answer.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let cookie = '';
 beforeAll(async () => {
   await hub.start();

@@ -2,10 +2,10 @@
 // and over WebSocket.
 import { encode } from '@msgpack/msgpack';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 import { SocketClient } from './socket.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let key = '';
 beforeAll(async () => {
   await hub.start();

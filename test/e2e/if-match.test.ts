@@ -1,9 +1,9 @@
 // If-Match on every write that a plan makes, and saves that keep deployments back, against the real process.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleYaml, definition } from '../contract/library.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ RATE_LIMIT_MAX_ATTEMPTS: '1000', LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let admin: string;
 
 beforeAll(async () => {

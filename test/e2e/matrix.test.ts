@@ -5,15 +5,10 @@ import { z } from 'zod';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { bundleYaml } from '../contract/library.ts';
-import { HubProcess } from './process.ts';
+import { rowsOfRun } from '../runs.ts';
+import { operatorToken, SharedHub } from './shared-hub.ts';
 
-const operatorToken = 'operator-token-of-at-least-32-characters';
-const hub = new HubProcess({
-  OPERATOR_TOKEN: operatorToken,
-  RATE_LIMIT_MAX_ATTEMPTS: '100000',
-  ALLOW_PRIVATE_OUTBOUND: 'true',
-  LOG_LEVEL: 'warn',
-});
+const hub = new SharedHub();
 const entries: [string, RouteDeclaration][] = Object.entries(api);
 
 interface Side {
@@ -103,7 +98,7 @@ async function furnish(cookie: string): Promise<Side> {
   });
   const pins = await hub.call('GET', '/api/v1/tool-pins?env=production', { cookie });
   const view = await post('/api/v1/views', { page: 'explore', name: 'theirs', query: '', shared: true });
-  const email = 'further@example.com';
+  const email = hub.emailOf('further');
   const operatorToken = await post('/api/v1/operator-tokens', { role: 'viewer', ttl_seconds: 600 });
   const [session] = (await hub.call('GET', '/api/v1/auth/sessions', { cookie })).body;
   const account = await post('/api/v1/service-accounts', {
@@ -143,11 +138,11 @@ beforeAll(async () => {
   const admin = await hub.admin();
   ours = { cookie: admin, key: (await hub.key(admin)).key, ids: {} };
   const made = await hub.call('POST', '/api/v1/operator/tenants', {
-    body: { name: 'Theirs', email: 'other@example.com', password: 'correct horse battery' },
+    body: { name: 'Theirs', email: hub.emailOf('other'), password: 'correct horse battery' },
     headers: { Authorization: `Bearer ${operatorToken}` },
   });
   expect(made.status).toBe(201);
-  theirs = await furnish(await hub.login('other@example.com'));
+  theirs = await furnish(await hub.login(hub.emailOf('other')));
   const own = await hub.call('POST', '/api/v1/notifications/channels', {
     cookie: admin,
     body: { name: 'ours', channel_type: 'webhook', config: { url: 'http://127.0.0.1:9/hook' } },
@@ -338,6 +333,9 @@ const samples: { readonly [type: string]: unknown } = {
   null: null,
 };
 
+/** Per commit, the first is wrong for all fields but texts, and the second for all but lists. */
+const samplesOfRun = rowsOfRun(Object.entries(samples), 2);
+
 const typesOf = (schema: JsonSchema): string[] =>
   (schema.anyOf ?? [schema]).flatMap((part) =>
     part.type ? [part.type === 'integer' ? 'number' : part.type] : Object.keys(samples),
@@ -368,7 +366,7 @@ describe('wrong types in every field of every route', () => {
 
   it.each(cases)('%s.%s', async (_operation, field, route, schema) => {
     const fitting = typesOf(schema);
-    for (const [type, value] of Object.entries(samples)) {
+    for (const [type, value] of samplesOfRun) {
       const answer = await hub.call(route.method, fill(route, absent), {
         ...credentials(route),
         body: { [field]: value },
@@ -395,9 +393,11 @@ describe('wrong types in every field of every route', () => {
     ['a query operator', '{"email":{"$gt":""},"password":{"$gt":""}}'],
   ];
   const bodied = entries.filter(([, route]) => route.body && !route.optionalBody);
+  /** All routes read a body in the same place. */
+  const bodiedOfRun = rowsOfRun(bodied, 20);
 
   it.each(hostile)('%s is a clear 4xx on every route with a body', async (_name, body) => {
-    for (const [operation, route] of bodied) {
+    for (const [operation, route] of bodiedOfRun) {
       const answer = await hub.call(route.method, fill(route, absent), { ...credentials(route), body });
       expect({
         operation,

@@ -38,7 +38,8 @@ export async function run(
 export const lines = (text: string): string[] => text.trim().split('\n');
 
 export class HubProcess {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'reeve-e2e-'));
+  /** Contains the data, unless the settings name another folder. */
+  readonly folder = mkdtempSync(join(tmpdir(), 'reeve-e2e-'));
   /** Made by the first start. */
   readonly dataDir: string;
   readonly settings: { readonly [name: string]: string };
@@ -53,7 +54,7 @@ export class HubProcess {
   /** @param main the compiled program. Default: this build's */
   constructor(settings: { readonly [name: string]: string } = {}, main = mainFile) {
     this.#main = main;
-    this.dataDir = join(this.#folder, 'data');
+    this.dataDir = join(this.folder, 'data');
     this.settings = settings;
   }
 
@@ -120,7 +121,7 @@ export class HubProcess {
 
   async remove(): Promise<void> {
     await this.#end('SIGKILL');
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** A JSON call; returns status, headers and the parsed body. */

@@ -1,9 +1,9 @@
 // Role × environment × route on the embedded store.
 import { afterAll, beforeAll } from 'vitest';
 import { testRoleCells } from '../role-cells/cells.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ RATE_LIMIT_MAX_ATTEMPTS: '100000', LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 
 beforeAll(() => hub.start());
 afterAll(() => hub.remove());

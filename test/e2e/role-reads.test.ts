@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { environments } from '../../src/shared/ids.ts';
 import { isNightly, runsOf } from '../runs.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 const events = runsOf(1_000_000, 6_000);
 const perBatch = Math.min(2_000, events / 3);
 /** A person's read takes at most so many times an admin's, and a little that no clock resolves. */
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await hub.start();
   admin = await hub.admin();
   const body = {
-    email: 'viewer@example.com',
+    email: hub.emailOf('viewer'),
     password: 'correct horse battery',
     roles: [{ role: 'viewer', env: 'staging' }],
   };

@@ -2,9 +2,9 @@
 // to all environments: nothing from the other one. Against the real process. Keeps promise P62.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { bundleYaml } from '../contract/library.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 
-const hub = new HubProcess({ LOG_LEVEL: 'warn', ALLOW_PRIVATE_OUTBOUND: 'true' });
+const hub = new SharedHub();
 const agent = 'agent-of-both';
 let admin: string;
 let person: string;
@@ -33,7 +33,7 @@ async function report(key: string, callId: string, agentId = agent) {
 beforeAll(async () => {
   await hub.start();
   admin = await hub.admin();
-  const email = 'staging@example.com';
+  const email = hub.emailOf('staging');
   await change('users', {
     email,
     password: 'correct horse battery',

@@ -9,10 +9,10 @@ import type { Env } from '../../src/shared/ids.ts';
 import { type EnvRole, type OperatorRole, operatorRoles } from '../../src/shared/principal.ts';
 import { bundleYaml } from '../contract/library.ts';
 import { rowsOfRun } from '../runs.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 import { SseClient } from './sse.ts';
 
-const hub = new HubProcess({ RATE_LIMIT_MAX_ATTEMPTS: '100000', LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 const password = 'correct horse battery';
 let admin: string;
 let people = 0;
@@ -24,7 +24,7 @@ interface Person {
 
 /** Adds a person with these roles, who signs in. */
 async function personWith(roles: readonly EnvRole[]): Promise<Person> {
-  const email = `person-${++people}@example.com`;
+  const email = hub.emailOf(`person-${++people}`);
   const added = await hub.call('POST', '/api/v1/users', { cookie: admin, body: { email, password, roles } });
   expect(added).toMatchObject({ status: 201, body: { roles } });
   return { id: added.body.user_id, cookie: await hub.login(email, password) };
@@ -118,7 +118,7 @@ describe('roles', () => {
       ],
     ],
   ])('%j are refused by field', async (roles) => {
-    const body = { email: 'refused@example.com', password, roles };
+    const body = { email: hub.emailOf('refused'), password, roles };
     const answer = await hub.call('POST', '/api/v1/users', { cookie: admin, body });
     expect(answer.status).toBe(422);
     expect(answer.body.detail[0].loc.slice(0, 2)).toEqual(['body', 'roles']);
@@ -126,7 +126,7 @@ describe('roles', () => {
 
   it('and is_admin are not sent together', async () => {
     const body = {
-      email: 'both@example.com',
+      email: hub.emailOf('both'),
       password,
       is_admin: true,
       roles: [{ role: 'viewer', env: '*' }],

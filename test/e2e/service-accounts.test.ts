@@ -1,10 +1,10 @@
 // Service accounts against the real process: what their tokens may do on both APIs, and how soon they end.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleYaml } from '../contract/library.ts';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 import { SseClient } from './sse.ts';
 
-const hub = new HubProcess({ RATE_LIMIT_MAX_ATTEMPTS: '1000', LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 let admin: string;
 let made = 0;
 
@@ -83,7 +83,7 @@ describe('a service account', () => {
     const { token, path, tokenId } = await account();
     expect((await call(token, 'GET', '/api/v1/contracts')).status).toBe(200);
     const [listed] = (await asAdmin('GET', `${path}/tokens`)).body;
-    expect(listed).toMatchObject({ id: tokenId, label: 'pipeline', created_by: 'admin@example.com' });
+    expect(listed).toMatchObject({ id: tokenId, label: 'pipeline', created_by: hub.emailOf('admin') });
     expect(Date.parse(listed.expires_at) - Date.parse(listed.created_at)).toBe(90 * 24 * 3_600_000);
     await expect
       .poll(async () => (await asAdmin('GET', `${path}/tokens`)).body[0].last_used_at, { timeout: 5_000 })

@@ -1,9 +1,9 @@
 // Sessions and invitations against the real process: what is shown, what ends, and how soon streams and tokens follow.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HubProcess } from './process.ts';
+import { SharedHub } from './shared-hub.ts';
 import { SseClient } from './sse.ts';
 
-const hub = new HubProcess({ RATE_LIMIT_MAX_ATTEMPTS: '1000', LOG_LEVEL: 'warn' });
+const hub = new SharedHub();
 const password = 'correct horse battery';
 const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
 let admin: string;
@@ -43,9 +43,9 @@ const isSignedIn = async (cookie: string) =>
 
 describe('sessions', () => {
   it('tell where somebody is signed in, and never by which token or address', async () => {
-    await person('ann@example.com');
-    const first = await signIn('ann@example.com');
-    const second = await signIn('ann@example.com', 'curl/8.5.0');
+    await person(hub.emailOf('ann'));
+    const first = await signIn(hub.emailOf('ann'));
+    const second = await signIn(hub.emailOf('ann'), 'curl/8.5.0');
     const list = await sessionsOf(second);
     expect(
       list.map(({ browser, method, network, current }) => ({ browser, method, network, current })),
@@ -59,8 +59,8 @@ describe('sessions', () => {
   });
 
   it('end one by one: their streams and tokens end, and the others go on', async () => {
-    await person('bob@example.com');
-    const [ending, staying] = [await signIn('bob@example.com'), await signIn('bob@example.com')];
+    await person(hub.emailOf('bob'));
+    const [ending, staying] = [await signIn(hub.emailOf('bob')), await signIn(hub.emailOf('bob'))];
     const { token } = (await hub.call('POST', '/api/v1/auth/operator-token', { cookie: ending })).body;
     const asOperator = () => hub.call('GET', '/v1/events', { headers: { Authorization: `Bearer ${token}` } });
     expect((await asOperator()).status).toBe(200);
@@ -79,17 +79,17 @@ describe('sessions', () => {
   });
 
   it('end all but the one that asks', async () => {
-    await person('cal@example.com');
-    const cookies = [await signIn('cal@example.com'), await signIn('cal@example.com')];
-    const own = await signIn('cal@example.com');
+    await person(hub.emailOf('cal'));
+    const cookies = [await signIn(hub.emailOf('cal')), await signIn(hub.emailOf('cal'))];
+    const own = await signIn(hub.emailOf('cal'));
     expect((await hub.call('DELETE', '/api/v1/auth/sessions', { cookie: own })).status).toBe(204);
     expect(await Promise.all([...cookies, own].map(isSignedIn))).toEqual([false, false, true]);
     expect(await sessionsOf(own)).toHaveLength(1);
   });
 
   it('are seen and ended by admins, and by nobody else', async () => {
-    const id = await person('dan@example.com');
-    const cookie = await signIn('dan@example.com');
+    const id = await person(hub.emailOf('dan'));
+    const cookie = await signIn(hub.emailOf('dan'));
     const path = `/api/v1/users/${id}/sessions`;
     expect((await hub.call('GET', path, { cookie })).status).toBe(403);
     expect((await hub.call('GET', path, { cookie: admin })).body).toMatchObject([{ current: false }]);
@@ -116,32 +116,32 @@ describe('an invitation', () => {
     hub.call('POST', '/api/v1/auth/invite', { body: { token, password: chosen } });
 
   it('sets a password once, and signs in', async () => {
-    const { token } = await invited('eve@example.com');
+    const { token } = await invited(hub.emailOf('eve'));
     const users = (await hub.call('GET', '/api/v1/users', { cookie: admin })).body as {
       email: string;
       invite_expires_at: string | null;
     }[];
-    const expires = users.find(({ email }) => email === 'eve@example.com')?.invite_expires_at ?? '';
+    const expires = users.find(({ email }) => email === hub.emailOf('eve'))?.invite_expires_at ?? '';
     expect(Date.parse(expires) - Date.now()).toBeGreaterThan(6.9 * 24 * 3_600_000);
     expect(JSON.stringify(users)).not.toContain(token);
     expect(
-      (await hub.call('POST', '/api/v1/auth/login', { body: { email: 'eve@example.com', password: '' } }))
+      (await hub.call('POST', '/api/v1/auth/login', { body: { email: hub.emailOf('eve'), password: '' } }))
         .status,
     ).toBe(422);
     expect((await accept(token, 'short')).status).toBe(422);
     const accepted = await accept(token);
     expect(accepted.status).toBe(200);
     const me = await hub.call('GET', '/api/v1/auth/me', { cookie: cookieOf(accepted) });
-    expect(me.body).toMatchObject({ email: 'eve@example.com', roles: [{ role: 'viewer', env: 'staging' }] });
+    expect(me.body).toMatchObject({ email: hub.emailOf('eve'), roles: [{ role: 'viewer', env: 'staging' }] });
     expect((await sessionsOf(cookieOf(accepted)))[0]).toMatchObject({ method: 'invite' });
     const again = await accept(token, 'another password here');
     expect(again).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
-    const login = { email: 'eve@example.com', password: 'a password of my own' };
+    const login = { email: hub.emailOf('eve'), password: 'a password of my own' };
     expect((await hub.call('POST', '/api/v1/auth/login', { body: login })).status).toBe(200);
   });
 
   it('that is wrong, used or replaced has one answer', async () => {
-    const { id, token } = await invited('fay@example.com');
+    const { id, token } = await invited(hub.emailOf('fay'));
     const wrong = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`;
     const unusable = (await accept(wrong)).body;
     expect(unusable.code).toBe('unauthenticated');
@@ -158,12 +158,12 @@ describe('an invitation', () => {
   });
 
   it('for a forgotten password ends the logins and the old password', async () => {
-    const id = await person('gil@example.com');
-    const cookie = await signIn('gil@example.com');
+    const id = await person(hub.emailOf('gil'));
+    const cookie = await signIn(hub.emailOf('gil'));
     expect((await hub.call('POST', `/api/v1/users/${id}/invite`, { cookie })).status).toBe(403);
     const renewed = await hub.call('POST', `/api/v1/users/${id}/invite`, { cookie: admin });
     expect(await isSignedIn(cookie)).toBe(false);
-    const login = { email: 'gil@example.com', password };
+    const login = { email: hub.emailOf('gil'), password };
     expect((await hub.call('POST', '/api/v1/auth/login', { body: login })).status).toBe(401);
     const token = new URL(renewed.body.invite_url).hash.slice('#invite='.length);
     expect((await accept(token)).status).toBe(200);

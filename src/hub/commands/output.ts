@@ -15,16 +15,27 @@ export const print = (text: string): void => {
 export class UsageError extends Error {}
 
 /** The words of an error: one line for what was to be expected, the place of the fault for anything else. */
-export function wordsOf(error: unknown): string {
+function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof HubError || error instanceof UsageError || 'syscall' in error) return error.message;
   return error.stack ?? error.message;
 }
 
 /** 1: refused, 2: wrong usage, 3: the hub is not in the state that was read. */
-export function exitCodeOf(error: unknown): number {
+function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError) return 2;
   return error instanceof HubError && error.code === 'changed' ? 3 : 1;
+}
+
+/** Runs a command; one that fails prints the words of its error. Returns the exit code, undefined after success. */
+export async function endOf(command: () => Promise<void>): Promise<number | undefined> {
+  try {
+    await command();
+    return undefined;
+  } catch (error) {
+    say(wordsOf(error));
+    return exitCodeOf(error);
+  }
 }
 
 /** @throws HubError when the data is not in a folder */

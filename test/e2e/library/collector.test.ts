@@ -11,6 +11,7 @@ import { startCollector } from '../../services/collector.ts';
 import { openReaper, type Reaper } from '../../services/reaper.ts';
 import type { Service } from '../../services/service.ts';
 import { OtlpReceiver, type SentSpan } from '../otlp-receiver.ts';
+import { HubProcess } from '../process.ts';
 import { samplesOf, scrapeText } from '../scrape.ts';
 import { Setting } from './setting.ts';
 
@@ -32,12 +33,15 @@ describe.runIf(isNightly)('through a collector', () => {
   beforeAll(async () => {
     reaper = await openReaper();
     collector = await startCollector(reaper, await receiver.listen());
-    setting = new Setting({
-      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-      OTEL_METRICS_EXPORTER: 'otlp',
-      OTEL_METRIC_EXPORT_INTERVAL: '1000',
-      METRICS_TOKEN: token,
-    });
+    setting = new Setting(
+      new HubProcess({
+        LOG_LEVEL: 'warn',
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_METRICS_EXPORTER: 'otlp',
+        OTEL_METRIC_EXPORT_INTERVAL: '1000',
+        METRICS_TOKEN: token,
+      }),
+    );
     await setting.open();
     provider = new BasicTracerProvider({
       resource: resourceFromAttributes({ 'service.name': 'agent' }),

@@ -2,6 +2,7 @@
 // events, the run, the decision bundle and the figures of the console agree.
 import { Guard, HubClient } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { SharedHub } from '../shared-hub.ts';
 import { Setting } from './setting.ts';
 
 const yaml = `apiVersion: service/v1
@@ -31,7 +32,7 @@ contracts:
     then: { effect: deny, message: "one deployment a conversation" }
 `;
 
-const setting = new Setting();
+const setting = new Setting(new SharedHub());
 beforeAll(async () => {
   await setting.open();
   await setting.deploy(yaml);

@@ -36,8 +36,9 @@ export class Setting {
   key = '';
   keyId = '';
 
-  constructor(settings: HubProcess['settings'] = {}) {
-    this.hub = new HubProcess({ LOG_LEVEL: 'warn', ...settings });
+  /** @param hub default: one of its own, which the tests may end */
+  constructor(hub: HubProcess = new HubProcess({ LOG_LEVEL: 'warn' })) {
+    this.hub = hub;
   }
 
   /** A hub with an admin, a key, and contracts that deny `one`. */

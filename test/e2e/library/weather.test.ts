@@ -4,10 +4,11 @@ import { createHash } from 'node:crypto';
 import { BundleRejectedError, ConfigurationError, DeniedError, type Guard } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
+import { SharedHub } from '../shared-hub.ts';
 import { BadProxy } from './proxy.ts';
 import { denies, recorded, Setting, yamlFor } from './setting.ts';
 
-const setting = new Setting();
+const setting = new Setting(new SharedHub());
 let proxy: BadProxy;
 beforeAll(() => setting.open());
 beforeEach(async () => {

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { measureJson } from '../../../src/shared/json/measure.ts';
+import { runsOf } from '../../runs.ts';
 
 const countOf = (text: string): number => {
   let count = 0;
@@ -21,7 +22,7 @@ it('holds at least the bytes of the value as JSON, and its members', () => {
       expect(maxBytes).toBeGreaterThanOrEqual(Buffer.byteLength(text));
       expect(members).toBe(countOf(text));
     }),
-    { numRuns: 500 },
+    { numRuns: runsOf(500, 100) },
   );
 });
 
