@@ -52,11 +52,11 @@ export default defineConfig({
         resolve: { alias },
         test: {
           ...shared,
-          // Whole fleets whose promises are times: the promises of chaos beside the other files, one after another.
+          // Whole fleets whose promises are times: the promises of chaos beside the other files, in two fleets.
           name: 'nodes',
           include: ['test/cluster/**/*.test.ts'],
           exclude: adapters,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },

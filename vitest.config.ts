@@ -1,10 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/longest-first.ts';
-import { alias } from './vitest.alias.ts';
+import { alias, sameOnEveryNode } from './vitest.alias.ts';
 
 const atLeast = { lines: 90 };
 
 export default defineConfig({
+  plugins: [sameOnEveryNode],
   resolve: { alias },
   test: {
     reporters: ['default', './test/slowest.ts', './test/results.ts'],

@@ -1,7 +1,9 @@
 // Tests per commit, and those of `npm run test:nightly` alone: random searches run a tenth of their full count per
 // commit, tables some of their rows, and a test that repeats another one's promise under other circumstances waits for
 // the night.
+import { execFileSync } from 'node:child_process';
 import { it } from 'vitest';
+import { random } from './random.ts';
 
 /** Set by scripts/test-nightly.mjs. */
 export const isNightly = process.env.NIGHTLY === '1';
@@ -21,6 +23,36 @@ export const rowsOfRun = <T>(rows: readonly T[], perCommit: number): readonly T[
   isNightly || rows.length <= perCommit
     ? rows
     : Array.from({ length: perCommit }, (_, i) => rows[Math.floor((i * rows.length) / perCommit)] as T);
+
+/** The id of the commit, so that a second run chooses the same; '1' without git. */
+function commitId(): string {
+  try {
+    return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }).trim();
+  } catch {
+    return '1';
+  }
+}
+
+/**
+ * Rows of a table, of which each commit takes others, so that all are met over time; at night all. In their order.
+ * @param perCommit how many
+ * @returns also the seed, to be printed: SEED repeats the choice
+ */
+export function rowsOfCommit<T>(
+  rows: readonly T[],
+  perCommit: number,
+): { readonly rows: readonly T[]; readonly seed: string } {
+  const seed = process.env.SEED ?? commitId();
+  const chosen = new Set(
+    random(seed)
+      .shuffle(rows)
+      .slice(0, isNightly ? rows.length : perCommit),
+  );
+  return { rows: rows.filter((row) => chosen.has(row)), seed };
+}
 
 /** Stores that need milliseconds for what others do in microseconds, by the names of their suites. */
 const slowStores: ReadonlySet<string> = new Set(['mongo']);

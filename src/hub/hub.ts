@@ -24,7 +24,7 @@ import type { Live } from '../http/live/live.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
 import type { Server } from '../http/server.ts';
 import { workNotifications } from '../notification/jobs.ts';
-import { nextTurn } from '../shared/concurrency/next-turn.ts';
+import { shortTurn } from '../shared/concurrency/next-turn.ts';
 import type { Control } from '../shared/frame.ts';
 import { gatherRepeats } from '../shared/log-repeats.ts';
 import type { Durations } from '../shared/meters.ts';
@@ -248,8 +248,8 @@ class HubNode {
       shared && this.#server ? pause(systemClock, drainMs) : undefined,
     ]);
     live.close();
-    // Right after the turn of the event loop that took what was waiting to be accepted: closing resets the rest.
-    await nextTurn();
+    // Right after a turn of the event loop that took what was waiting to be accepted: closing resets the rest.
+    await shortTurn();
     this.#server?.stopListening();
     await this.#server?.settle(settleMs);
     await this.#sweep.stop();

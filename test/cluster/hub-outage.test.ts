@@ -1,5 +1,5 @@
-// A hub of two nodes that loses Redis, then its store: what stays, what answers 503, what the health tells, and how it
-// comes back by itself.
+// A hub of two nodes that loses Redis, then its store: what stays, what answers 503, what the health tells, what the
+// log says once, and how it comes back by itself.
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SseClient } from '../e2e/sse.ts';
@@ -23,15 +23,32 @@ contracts:
       message: "no secrets"
 `;
 
+/** Calls that an outage fails on each node, beside each other. */
+const failures = 30;
+
 describe('two nodes', () => {
   let services: Services;
   let nodes: Nodes;
   let cookie = '';
   let key = '';
+  let tenantId = '';
   let stream: SseClient;
 
   const deploy = (i: number) =>
     nodes.at(i).call('POST', '/api/v1/bundles/guard/1/deploy', { cookie, body: { env: 'production' } });
+  /** Lines of each node's log with this message. */
+  const logged = (message: string): readonly (readonly Record<string, unknown>[])[] =>
+    nodes.nodes.map(({ printed }) =>
+      printed.split('\n').flatMap((line) => {
+        const entry = line.startsWith('{') ? JSON.parse(line) : null;
+        return entry?.msg === message ? [entry] : [];
+      }),
+    );
+  /** An outage and its end stand once in each node's log, however many calls failed. */
+  const loggedOnce = (...messages: readonly string[]) =>
+    expect
+      .poll(() => messages.map((message) => [message, ...logged(message).map(({ length }) => length)]))
+      .toEqual(messages.map((message) => [message, 1, 1]));
   const ready = (i: number) => nodes.at(i).call('GET', '/api/v1/health/ready');
   /** Both nodes, as Kubernetes asks: what no node reaches takes none of them out. */
   const bothServe = () =>
@@ -48,9 +65,11 @@ describe('two nodes', () => {
 
   beforeAll(async () => {
     services = await startServices({ own: true });
-    nodes = await startNodes({ count: 2, mongoUrl: services.mongoUrl, redisUrl: services.redisUrl });
+    const { mongoUrl, redisUrl } = services;
+    nodes = await startNodes({ count: 2, mongoUrl, redisUrl, env: { LOG_LEVEL: 'info' } });
     cookie = await nodes.at(0).admin();
     ({ key } = await nodes.at(0).key(cookie));
+    tenantId = (await nodes.at(0).call('GET', '/api/v1/auth/me', { cookie })).body.tenant_id;
     await nodes.at(0).call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
     stream = await SseClient.open(`${nodes.at(1).url}/api/v1/stream?env=production`, {
       Authorization: `Bearer ${key}`,
@@ -106,6 +125,10 @@ describe('two nodes', () => {
       const details = await nodes.at(i).call('GET', '/api/v1/health/details', { cookie });
       expect(details.body.status).toBe('degraded');
     }
+    const fail = () => Promise.all([0, 1].map(async (i) => (await deploy(i)).status));
+    expect(new Set((await Promise.all(Array.from({ length: failures }, fail))).flat())).toEqual(
+      new Set([503]),
+    );
     expect(stream.ended).toBe(false);
     console.log(`outage of ${Math.round(performance.now() - begun)} ms`);
   });
@@ -128,6 +151,9 @@ describe('two nodes', () => {
     });
     const ids = stream.frames.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
+    await loggedOnce('cannot use redis', 'redis is back');
+    // A server that worked before has ended: nothing about TLS.
+    for (const [loss] of logged('cannot use redis')) expect(loss?.cause).toMatch(/Check that it runs/);
   });
 
   it('tell their streams to start anew when Redis comes back without its log, and own all shards again', async () => {
@@ -163,5 +189,21 @@ describe('two nodes', () => {
     await eventually('a deployment', async () => ((await deploy(1)).status === 201 ? true : undefined));
     console.log(`store back: a deployment went through after ${Math.round(performance.now() - begun)} ms`);
     expect(performance.now() - begun).toBeLessThan(10_000);
+    await loggedOnce('the store is back');
+  });
+
+  it('name the streams that a drain ended, and each node in its lines', async () => {
+    expect(await nodes.stop(1)).toBe(0);
+    expect(logged('a stream ended')).toEqual([
+      [],
+      [
+        expect.objectContaining({
+          ...{ tenant_id: tenantId, env: 'production', agent_id: 'agent-1', reason: expect.any(String) },
+          node: expect.any(String),
+        }),
+      ],
+    ]);
+    const lines = nodes.nodes.flatMap(({ printed }) => printed.match(/^\{.*$/gm) ?? []);
+    expect(lines.filter((line) => !line.includes('"node":'))).toEqual([]);
   });
 });

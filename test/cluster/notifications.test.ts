@@ -1,9 +1,9 @@
-// Notifications of three nodes: whichever is asked and whichever dies, a receiver hears of every request and decision.
-// Per commit, test/e2e/notifications.test.ts kills the one hub.
-import { afterAll, beforeAll, expect } from 'vitest';
+// Notifications of several nodes: whichever is asked and whichever dies, a receiver hears of every request and
+// decision. Per commit nobody dies here, and test/e2e/notifications.test.ts kills the one hub.
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Receiver, startReceiver, status } from '../receiver.ts';
-import { itAtNight } from '../runs.ts';
-import { type Nodes, startNodes } from './nodes.ts';
+import { isNightly, itAtNight } from '../runs.ts';
+import { eventually, type Nodes, startNodes } from './nodes.ts';
 
 let nodes: Nodes;
 let receiver: Receiver;
@@ -11,7 +11,14 @@ let cookie = '';
 let key = '';
 let channel = '';
 beforeAll(async () => {
-  nodes = await startNodes({ env: { ALLOW_PRIVATE_OUTBOUND: 'true', APPROVALS_PER_MINUTE: '100000' } });
+  nodes = await startNodes({
+    count: isNightly ? 3 : 2,
+    env: { ALLOW_PRIVATE_OUTBOUND: 'true', APPROVALS_PER_MINUTE: '100000' },
+  });
+  for (const node of nodes.nodes)
+    await eventually('the node is ready', async () =>
+      (await node.call('GET', '/api/v1/health/ready')).status === 200 ? true : undefined,
+    );
   receiver = await startReceiver();
   cookie = await nodes.at(0).admin();
   key = (await nodes.at(0).key(cookie)).key;
@@ -29,9 +36,39 @@ afterAll(async () => {
 const taken = new Set<string>();
 const untold = (event: string, ids: readonly string[]) => ids.filter((id) => !taken.has(`${event}/${id}`));
 
+const ask = async (n: number): Promise<string> => {
+  const body = { tool_name: 'rm', message: 'may I?', timeout: 3600 };
+  const answer = await nodes
+    .at(n % nodes.nodes.length)
+    .call('POST', '/api/v1/approvals', { key, agent: `agent-${n}`, body });
+  expect(answer.status).toBe(201);
+  return answer.body.id;
+};
+/** A node that just lost another may refuse a while; a call whose answer was lost has decided. */
+const decide = (i: number, id: string): Promise<void> =>
+  expect
+    .poll(
+      async () =>
+        (await nodes.at(i).call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } }))
+          .status,
+      { timeout: 20_000, interval: 250 },
+    )
+    .toSatisfy((code: number) => code === 200 || code === 409);
+
+it('tell a receiver of each request and decision once, whichever node takes it', async () => {
+  const asked = await Promise.all([0, 1, 2].map(ask));
+  const told = (event: string) =>
+    receiver.received.flatMap(({ body }) => (body.event === event ? [body.approval_id] : [])).sort();
+  await expect.poll(() => told('approval_requested')).toEqual(asked.toSorted());
+  await Promise.all(asked.map((id, i) => decide((i + 1) % nodes.nodes.length, id)));
+  await expect.poll(() => told('approval_decided')).toEqual(asked.toSorted());
+  expect(told('approval_requested')).toEqual(asked.toSorted());
+});
+
 itAtNight(
   'lose none when a node dies',
   async () => {
+    receiver.received.length = 0;
     receiver.answer = (received, response, count) => {
       // Half of the first dozen.
       if (count < 12 && count % 2 === 0) return status(503)(received, response, count);
@@ -39,15 +76,7 @@ itAtNight(
       return undefined;
     };
     const asked: string[] = [];
-    for (let n = 0; n < 12; n++) {
-      const answer = await nodes.at(n % 3).call('POST', '/api/v1/approvals', {
-        key,
-        agent: `agent-${n}`,
-        body: { tool_name: 'rm', message: 'may I?', timeout: 3600 },
-      });
-      expect(answer.status).toBe(201);
-      asked.push(answer.body.id);
-    }
+    for (let n = 0; n < 12; n++) asked.push(await ask(n));
     await nodes.kill(2);
     await expect
       .poll(() => untold('approval_requested', asked), { timeout: 170_000, interval: 250 })
@@ -59,16 +88,7 @@ itAtNight(
         interval: 250,
       })
       .toEqual([]);
-    for (const id of asked) {
-      await expect
-        .poll(
-          async () =>
-            (await nodes.at(0).call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } }))
-              .status,
-          { timeout: 20_000, interval: 250 },
-        )
-        .toSatisfy((code: number) => code === 200 || code === 409);
-    }
+    for (const id of asked) await decide(0, id);
     await expect
       .poll(() => untold('approval_decided', asked), { timeout: 170_000, interval: 250 })
       .toEqual([]);

@@ -1,8 +1,10 @@
 // The log of two nodes through the outages of both stores, a takeover and a drain: what happened is there once, with
-// the node, the tenant, the environment and the agent, and nothing fills it.
+// the node, the tenant, the environment and the agent, and nothing fills it. Per commit, hub-outage.test.ts counts the
+// lines of shorter outages.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { HubProcess } from '../e2e/process.ts';
 import { SseClient } from '../e2e/sse.ts';
+import { isNightly } from '../runs.ts';
 import { type Services, startServices } from '../services/start.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 
@@ -16,7 +18,7 @@ interface Line {
 /** Most lines of one message on one node, through two outages that fail 60 calls each. */
 const mostLines = 4;
 
-describe('the log of two nodes', () => {
+describe.runIf(isNightly)('the log of two nodes', () => {
   let services: Services;
   let nodes: Nodes;
   let cookie = '';

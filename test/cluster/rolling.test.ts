@@ -3,10 +3,11 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runsOf } from '../runs.ts';
 import { startOwnNginx } from '../services/start.ts';
 import { eventually, type Nodes, startNodes } from './nodes.ts';
 
-const agentCount = 120;
+const agentCount = runsOf(120, 60);
 /** Like an agent library's first try after a break: no sooner. */
 const reopenMs = 200;
 

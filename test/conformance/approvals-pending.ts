@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeadlinePlace } from '../../src/approval/port.ts';
 import type { Approval } from '../../src/approval/record.ts';
-import { runsOf } from '../runs.ts';
+import { runsOf, sizeFor } from '../runs.ts';
 import { anApproval, firstPage, itemsOf, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
 const byDeadline = (a: Approval, b: Approval): number => a.deadline - b.deadline || (a.id < b.id ? -1 : 1);
@@ -50,7 +50,7 @@ export function pendingApprovalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const envs = ['production', 'staging', 'development'] as const;
-      const made = Array.from({ length: runsOf(2_500, 300) }, (_, i) =>
+      const made = Array.from({ length: sizeFor(name, runsOf(2_500, 300), 120) }, (_, i) =>
         anApproval({ tenantId, env: envs[i % 3] ?? 'production', timeoutSeconds: 100 + Math.floor(i / 7) }),
       );
       // Few at a time: a slow store answers each within its time limit.

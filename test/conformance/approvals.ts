@@ -1,7 +1,7 @@
 // Every store's promises about approvals (approval/port).
 import { describe, expect, it } from 'vitest';
 import type { Approval, Decision } from '../../src/approval/record.ts';
-import { runsOf } from '../runs.ts';
+import { runsOf, sizeFor } from '../runs.ts';
 import {
   anApproval,
   firstPage,
@@ -287,12 +287,12 @@ export function approvalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const made: Approval[] = [];
-      for (let i = 0; i < runsOf(2_500, 400); i++) {
+      for (let i = 0; i < sizeFor(name, runsOf(2_500, 400), 200); i++) {
         made.push(
           anApproval({
             tenantId,
             createdAt: t0 + Math.floor(i / 7),
-            agentId: i % 100 === 3 ? 'rare' : 'often',
+            agentId: i % 40 === 3 ? 'rare' : 'often',
           }),
         );
       }

@@ -15,7 +15,7 @@ import { facetOf } from '../../src/event/rules/facet.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { verdictWordOf } from '../../src/event/rules/query/match.ts';
 import { type Env, type EnvFilter, environments, isInFilter } from '../../src/shared/ids.ts';
-import { runsOf } from '../runs.ts';
+import { runsOf, sizeFor } from '../runs.ts';
 import { readAll } from './events.ts';
 import { type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -226,7 +226,7 @@ export function eventsModelContract(name: string, open: Open): void {
             }
           },
         ),
-        { numRuns: runsOf(25, 4) },
+        { numRuns: sizeFor(name, runsOf(25, 4), 2) },
       );
     }, 120_000);
   });

@@ -4,7 +4,7 @@ import type { EventPage } from '../../src/event/port.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { maxPageBytes } from '../../src/shared/ports/page.ts';
-import { rowsFor } from '../runs.ts';
+import { rowsFor, sizeFor } from '../runs.ts';
 import { aBatch, everything, readAll } from './events.ts';
 import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -263,7 +263,7 @@ export function eventsSearchContract(name: string, open: Open): void {
       const tenantId = uuid();
       const rare = anEvent({ verdict: 'rare', timestamp: t0 - 5 * hour });
       await store.events.ingest(aBatch(tenantId, [rare, anEvent({ timestamp: t0 - 5 * hour })]));
-      for (let i = 0; i < 20; i++) {
+      for (let i = 0; i < sizeFor(name, 20, 6); i++) {
         const events = Array.from({ length: 50 }, (_, k) => anEvent({ timestamp: t0 + i * 60_000 + k }));
         await store.events.ingest(aBatch(tenantId, events));
       }

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { EventInput } from '../../src/event/record.ts';
 import type { ExportLine, OrderedKind } from '../../src/export/record.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
+import { sizeFor } from '../runs.ts';
 import { aBatch } from './events.ts';
 import { anApproval, anEvent, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 import { removeAll } from './retention.ts';
@@ -89,6 +90,7 @@ export function exportsContract(name: string, open: Open): void {
     it('keeps one order while batches, repeats and other tenants come at once', async () => {
       const store = shared.get();
       const [tenantId, other] = [uuid(), uuid()];
+      const rounds = sizeFor(name, 5, 3);
       const seen: string[] = [];
       let place: string | null = null;
       const readOn = async () => {
@@ -97,7 +99,7 @@ export function exportsContract(name: string, open: Open): void {
         place = lines.at(-1)?.place ?? end;
       };
       const senders = parallel(6, async (sender) => {
-        for (let n = 0; n < 5; n++) {
+        for (let n = 0; n < rounds; n++) {
           const events = Array.from({ length: 9 }, (_, i) =>
             anEvent({ callId: `${sender}-${n}-${i}`, agentId: `agent-${i % 3}`, timestamp: t0 - n * 1e7 }),
           );
@@ -114,7 +116,7 @@ export function exportsContract(name: string, open: Open): void {
       await senders;
       isDone = true;
       await following;
-      const all = 6 * 5 * (9 + 3);
+      const all = 6 * rounds * (9 + 3);
       const whole = wordsOf(await waitForLines(store, tenantId, 'events', all));
       await readOn();
       expect(new Set(seen).size).toBe(all);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { contractMarks, countedAs, type EventInput, type StoredEvent } from '../../src/event/record.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import type { AgentTools, ContractUse, FleetUse, ToolUse } from '../../src/usage/port.ts';
-import { runsOf } from '../runs.ts';
+import { runsOf, sizeFor } from '../runs.ts';
 import { readAll } from './events.ts';
 import { anEvent, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -207,7 +207,7 @@ export function usageContract(name: string, open: Open): void {
             await compare();
           },
         ),
-        { numRuns: runsOf(15, 3) },
+        { numRuns: sizeFor(name, runsOf(15, 3), 1) },
       );
     }, 240_000);
 

@@ -1,36 +1,4 @@
-// The short form: each promise once, on one fleet of three nodes that every promise leaves whole. SEED chooses another
-// schedule.
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { isNightly } from '../../runs.ts';
-import { type Report, told } from './figures.ts';
-import { type Fleet, startFleet } from './fleet.ts';
-import { suites } from './promises/index.ts';
-import { attempt } from './trial.ts';
+// Promises 1 to 3 in their short form: what is kept while nodes, Redis and the store die.
+import { testPromises } from './short-form.ts';
 
-const seed = process.env.SEED ?? '1';
-const reports: Report[] = [];
-let fleet: Fleet;
-
-beforeAll(async () => {
-  fleet = await startFleet();
-}, 120_000);
-afterAll(() => fleet?.close(), 60_000);
-
-/**
- * Held per commit by tests of their own, which name the parts of the promise one by one: kills of Redis and the store
- * by hub-outage, redis-outage and mongo-outage, a node that is paused, a key that is revoked and shards that are lost
- * by hub, and the restart of all nodes under load by rolling.
- */
-const held = new Set([2, 5, 6, 9, 10]);
-const perCommit = suites.filter(({ promise }) => isNightly || !held.has(promise));
-
-it.each(perCommit)(
-  `promise $promise: $title (SEED=${seed})`,
-  async (suite) => {
-    const report = await attempt(suite, fleet, seed, 'short');
-    reports.push(report);
-    process.stderr.write(`${told(report)}\n`);
-    expect(report.violations).toEqual([]);
-  },
-  180_000,
-);
+testPromises(1, 3);
