@@ -75,8 +75,8 @@ export interface ViewOptions {
 }
 
 /**
- * A browser of one person. Every fault is kept: `noFaults` fails on any. The page may be one of an earlier view, without
- * all that this view left; `context.close` ends the use.
+ * A browser of one person. Every fault is kept: `noFaults` fails on any. On a shared hub the page may be one of an
+ * earlier view, without all that this view left. `context.close` ends the use.
  */
 export async function view(url: string, { cookie, ...options }: ViewOptions = {}): Promise<View> {
   const key = JSON.stringify([url, options.theme, options.width, options.height, options.touch]);
