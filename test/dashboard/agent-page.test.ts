@@ -1,9 +1,9 @@
 // The page of one agent: its lanes on one axis, the values of its sessions, and the range of the address in each tab.
 import { beforeAll, expect, it } from 'vitest';
 import { accessible, ask, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 /** More than two pages of the timeline, which the test makes shorter. */
 const [approvals, pageSize] = [7, 3];

@@ -2,9 +2,9 @@
 // another screen.
 import { describe, expect, it } from 'vitest';
 import { accessible, ask, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 const statusOf = async (id: string): Promise<{ status: string; decision_reason: string | null }> =>
   (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body;

@@ -4,10 +4,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 beforeAll(async () => {
   for (const name of ['shop', 'other']) {

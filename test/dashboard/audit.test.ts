@@ -1,9 +1,9 @@
 // Paging of the audit list while the time passes.
 import { beforeAll, expect, it } from 'vitest';
 import { noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 const keys = 105;
 
 beforeAll(async () => {

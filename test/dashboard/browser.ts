@@ -7,6 +7,7 @@ import { type Browser, type BrowserContext, chromium, type Locator, type Page } 
 import { expect } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 import { isNightly } from '../runs.ts';
+import { keepAtClose, type PageSlot, takeIdlePage } from './idle-pages.ts';
 
 const require = createRequire(import.meta.url);
 const cache = new URL('../../node_modules/.cache/chromium', import.meta.url).pathname;
@@ -73,8 +74,28 @@ export interface ViewOptions {
   readonly touch?: boolean;
 }
 
-/** A browser of one person. Every fault is kept: `noFaults` fails on any. */
-export async function view(url: string, options: ViewOptions = {}): Promise<View> {
+/**
+ * A browser of one person. Every fault is kept: `noFaults` fails on any. On a shared hub the page may be one of an
+ * earlier view, without all that this view left. `context.close` ends the use.
+ */
+export async function view(url: string, { cookie, ...options }: ViewOptions = {}): Promise<View> {
+  const key = JSON.stringify([url, options.theme, options.width, options.height, options.touch]);
+  let slot = takeIdlePage(key);
+  if (!slot) {
+    slot = await freshPage(url, options);
+    keepAtClose(key, slot, url);
+  }
+  const { page, context } = slot;
+  const faults: string[] = [];
+  slot.faults = faults;
+  if (cookie) {
+    const [name = '', value = ''] = cookie.split('=');
+    await context.addCookies([{ name, value, url, httpOnly: true }]);
+  }
+  return { page, context, faults };
+}
+
+async function freshPage(url: string, options: ViewOptions): Promise<PageSlot> {
   const context = await (await browser()).newContext({
     viewport: { width: options.width ?? 1440, height: options.height ?? 900 },
     colorScheme: options.theme ?? 'light',
@@ -83,25 +104,21 @@ export async function view(url: string, options: ViewOptions = {}): Promise<View
     reducedMotion: 'reduce',
     hasTouch: options.touch ?? false,
   });
-  if (options.cookie) {
-    const [name = '', value = ''] = options.cookie.split('=');
-    await context.addCookies([{ name, value, url, httpOnly: true }]);
-  }
   context.setDefaultTimeout(20_000);
-  const faults: string[] = [];
-  await context.exposeFunction('reportFault', (text: string) => faults.push(text));
+  await context.exposeFunction('reportFault', (text: string) => slot.faults.push(text));
   await context.addInitScript(
     `addEventListener('securitypolicyviolation', (e) => reportFault('policy: ' + e.violatedDirective + ' ' + e.blockedURI + ' ' + e.sourceFile));`,
   );
   const page = await context.newPage();
-  page.on('pageerror', (error) => faults.push(`error: ${error.message}`));
+  const slot: PageSlot = { context, page, faults: [] };
+  page.on('pageerror', (error) => slot.faults.push(`error: ${error.message}`));
   page.on('console', (message) => {
     // The browser itself writes a line for every answer that is no success; those are part of the tests.
     if (message.type() === 'error' && !/Failed to load resource|WebSocket connection/.test(message.text())) {
-      faults.push(`console: ${message.text()}`);
+      slot.faults.push(`console: ${message.text()}`);
     }
   });
-  return { page, context, faults };
+  return slot;
 }
 
 export const noFaults = ({ faults }: View): void => expect(faults).toEqual([]);

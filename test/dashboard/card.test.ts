@@ -5,9 +5,9 @@ import { commandParts, editsOf, moneyOf } from '../../src/dashboard/lib/call-val
 import { diffLines, pairedWords } from '../../src/dashboard/lib/diff.ts';
 import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 describe('the card of an approval', () => {
   it('says on whose behalf, which contracts ask, and what the agent did before but not since', async () => {

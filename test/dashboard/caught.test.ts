@@ -1,9 +1,9 @@
 // A contract before it is saved: which of the calls that agents reported it would have caught.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accessible, noFaults, view, write } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 beforeAll(async () => {
   const { key } = await hub.key(cookie, 'staging');

@@ -4,9 +4,9 @@ import type { Locator, Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;

@@ -3,10 +3,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 const post = async (path: string, body: unknown, method = 'POST'): Promise<void> => {
   const { status } = await hub.call(method, path, { cookie, body });

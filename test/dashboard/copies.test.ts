@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { accessible, ask, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 const clipboard = (page: Page): Promise<string> => page.evaluate('navigator.clipboard.readText()');
 

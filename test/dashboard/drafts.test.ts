@@ -4,10 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { starterRuleset } from '../../src/dashboard/pages/contracts/starters.ts';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 describe('documents that are typed', () => {
   it('stay when their dialog closes, and go when they are saved', async () => {

@@ -6,10 +6,10 @@ import { beforeAll, expect, it } from 'vitest';
 import { nodeCrypto } from '../../packages/agent/src/cli/signed.ts';
 import { ChainCheck } from '../../packages/agent/src/evidence/chain.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 beforeAll(async () => {
   const imported = { cookie, body: { yaml_content: library } };

@@ -1,10 +1,10 @@
 // Denied two days ago, and why: three steps from the overview to the compared values, and the contract's text of now.
 import { expect, it } from 'vitest';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 async function deploy(text: string): Promise<string> {
   const { body } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });

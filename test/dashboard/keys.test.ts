@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 describe('the keys page', () => {
   it('makes a key, shows it once, and revokes it', async () => {

@@ -4,9 +4,9 @@ import type { Locator, Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 beforeAll(async () => {
   for (const tool of ['first_tool', 'second_tool', 'third_tool']) await ask(hub, key, { tool_name: tool });

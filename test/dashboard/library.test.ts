@@ -8,10 +8,10 @@ import { Markdown } from '../../src/dashboard/ui/markdown.tsx';
 import { explained, offeredAt } from '../../src/dashboard/ui/rule-words.ts';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 beforeAll(async () => {
   await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });

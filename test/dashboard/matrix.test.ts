@@ -2,10 +2,10 @@
 import { beforeAll, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 const agents = new AgentStreams(hub, key);
 
 beforeAll(async () => {

@@ -3,10 +3,10 @@ import { beforeAll, expect, it } from 'vitest';
 import { adminPages, ownPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 let places: readonly string[];
 
 beforeAll(async () => {

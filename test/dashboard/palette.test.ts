@@ -3,10 +3,10 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { itAtNight, rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, type View, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 beforeAll(async () => {
   await seed(hub, cookie);
 });
@@ -170,7 +170,7 @@ describe('the palette', () => {
   });
 
   it('says to who is no admin why an action is not for them', async () => {
-    const body = { email: 'member@example.com', password: 'correct horse battery' };
+    const body = { email: 'member-of-palette@example.com', password: 'correct horse battery' };
     await hub.call('POST', '/api/v1/users', { cookie, body });
     const seen = await opened('/', { cookie: await hub.login(body.email) });
     const { page } = seen;

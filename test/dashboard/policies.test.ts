@@ -1,10 +1,10 @@
 // Policies in the console: rules in words, where they are deployed, the calls that they decided, and what changed.
 import { beforeAll, expect, it } from 'vitest';
 import { accessible, noFaults, view, write } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 async function must(method: string, path: string, body: object, options: object = { cookie }): Promise<void> {
   const { status } = await hub.call(method, path, { ...options, body });

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest';
 import { problemsOf, problemsOfContract } from '../../src/dashboard/lib/engine.ts';
 import { noFaults, view, write } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 const definition = (effect: string): string =>
   `tool: refund\nwhen:\n  args.amount: { gtt: 1 }\nthen:\n  effect: ${effect}\n  message: No`;

@@ -2,10 +2,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 beforeAll(async () => {
   const post = async (path: string, body: unknown) => {

@@ -2,10 +2,10 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 const agents = 60;
 
 async function report(callIds: readonly string[]): Promise<void> {

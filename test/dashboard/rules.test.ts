@@ -3,10 +3,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view, write } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 const deployed = async (env: string): Promise<number | null> => {
   const { status, body } = await hub.call('GET', `/api/v1/bundles/shop/current?env=${env}`, { cookie });

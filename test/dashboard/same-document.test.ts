@@ -4,10 +4,10 @@ import { beforeAll, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 const other = library.replace('A refund of', 'The refund of');
 
 const post = async (path: string, body: object) => {

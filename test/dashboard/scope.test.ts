@@ -2,10 +2,10 @@
 // time zone; and a list without a match names what narrows it.
 import { beforeAll, expect, it } from 'vitest';
 import { noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 import { library, someEvents } from './seed.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 const environments = ['development', 'staging', 'production'] as const;
 const deployments = 201;
 

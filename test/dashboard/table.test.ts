@@ -3,12 +3,12 @@ import type { Download, Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
 const agents = 12;
 const formula = { '=1+1': 'yes' };
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 beforeAll(async () => {
   const { key } = await hub.key(cookie);

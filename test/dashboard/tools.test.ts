@@ -4,9 +4,9 @@ import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import { expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 /** Reports bare definitions with these fingerprints. */

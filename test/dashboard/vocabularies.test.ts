@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 const agents = new AgentStreams(hub, key);
 const ruleset = `apiVersion: service/v1
 kind: Ruleset
