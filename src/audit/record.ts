@@ -106,6 +106,7 @@ const signedHeadFields = {
   signature: field(z.string(), { wire: false }),
 };
 export type SignedHead = RecordOf<typeof signedHeadFields>;
+/** Its columns and the form of its replies. The text of a reply is `headText`, as it was signed. */
 export const signedHeadRecord = record('audit_heads', signedHeadFields);
 
 export const maxSummary = 300;
