@@ -154,6 +154,7 @@ describe('a composition', () => {
 
   it('gets a contract that 1,000 newer ones keep out of the list, and the palette leads to its page', async () => {
     await importMany('oldest', 1);
+    await post('/api/v1/contracts/oldest-0', { description: 'Of the first week' }, 'PUT');
     for (let part = 0; part < 10; part += 1) await importMany(`newer-${part}`, 100);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
@@ -161,8 +162,18 @@ describe('a composition', () => {
     const items = page.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
     await items.first().waitFor();
     const choice = page.getByRole('combobox', { name: 'Add contract' }).and(page.locator('input'));
-    await choice.fill('oldest');
+    const searches: string[] = [];
+    await page.route(/\/contracts\?.*search=/, (route) => {
+      searches.push(route.request().url());
+      return searches.length === 1 ? route.fulfill({ status: 500, json: {} }) : route.continue();
+    });
+    await choice.fill('of the');
+    await page.getByRole('alert').waitFor();
+    // A match by its description: its label does not contain the text.
+    await choice.pressSequentially(' first week');
     await page.getByRole('option', { name: 'oldest-0' }).waitFor();
+    // The letters of quick typing share a request.
+    expect(searches.length).toBeLessThan(' first week'.length);
     await choice.press('Enter');
     await items.getByText('oldest-0', { exact: true }).waitFor();
     await expect.poll(() => choice.inputValue()).toBe('Select contract');

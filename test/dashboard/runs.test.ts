@@ -249,6 +249,36 @@ describe('the runs page', () => {
     await seen.context.close();
   });
 
+  it('reads 2,000 runs of a busy range by itself, and further ones at a press', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    let pages = 0;
+    await page.route(/\/v1\/runs\?/, async (route) => {
+      const response = await route.fetch({
+        url: route
+          .request()
+          .url()
+          .replace(/&cursor=[^&]*/, ''),
+      });
+      const { runs, ...reply } = await response.json();
+      pages += 1;
+      const many = Array.from({ length: 100 }, (_, n) => ({
+        ...runs[0],
+        session_id: `busy-${pages}-${n}`,
+        last_activity_at: new Date().toISOString(),
+      }));
+      await route.fulfill({ response, json: { ...reply, runs: many, next_cursor: `page-${pages}` } });
+    });
+    // A sort reads all pages.
+    await page.goto('/dashboard/runs?sort=run');
+    await page.getByText('2,000 runs of this range among the newest 2,000').waitFor();
+    await page.getByRole('button', { name: 'Search further' }).click();
+    await page.getByText('3,000 runs of this range among the newest 3,000').waitFor();
+    expect(pages).toBe(30);
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   it('says what is not there, and filters by status in the address', async () => {
     const seen = await view(hub.url, { cookie, width: 360, height: 740 });
     const { page } = seen;

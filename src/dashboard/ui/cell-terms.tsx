@@ -27,6 +27,7 @@ export function CellTerms<R extends RowData>({
   rows,
   columns,
   onTerm,
+  onTermHover,
 }: {
   /** The element that scrolls. Its parts are placed by it. */
   readonly box: RefObject<HTMLElement | null>;
@@ -34,8 +35,13 @@ export function CellTerms<R extends RowData>({
   /** Visible columns, without that of the checkboxes. */
   readonly columns: readonly Column<R>[];
   readonly onTerm: AddTerm;
+  /** Called with true while the pointer is over the buttons: rows that move now would exchange the value under it. */
+  readonly onTermHover?: ((isOver: boolean) => void) | undefined;
 }): JSX.Element | null {
   const [pointed, setPointed] = useState<PointedValue | null>(null);
+  /** The value whose buttons are under the pointer. */
+  const [overValue, setOverValue] = useState<PointedValue | null>(null);
+  const isOver = pointed !== null && overValue === pointed;
   const buttons = useRef<HTMLDivElement>(null);
   const pointAt = useEffectEvent((cell: Element | null, table: HTMLElement): void =>
     setPointed(cell && pointedValue(cell, table, rows, columns)),
@@ -58,6 +64,11 @@ export function CellTerms<R extends RowData>({
       for (const type of leavingEvents) table.removeEventListener(type, leave);
     };
   }, [box]);
+  useEffect(() => {
+    if (!isOver) return;
+    onTermHover?.(true);
+    return () => onTermHover?.(false);
+  }, [isOver, onTermHover]);
   const add = (isNegated: boolean) => (): void => {
     if (pointed) onTerm(pointed.field, pointed.value, isNegated);
   };
@@ -66,7 +77,13 @@ export function CellTerms<R extends RowData>({
   const { field, value, right, top, height } = pointed;
   const name = `${field} ${visible(value).slice(0, 80)}`;
   return (
-    <div ref={buttons} className="cell-terms row" style={{ left: right, top, height }}>
+    <div
+      ref={buttons}
+      className="cell-terms row"
+      style={{ left: right, top, height }}
+      onPointerEnter={() => setOverValue(pointed)}
+      onPointerLeave={() => setOverValue(null)}
+    >
       {(['Only', 'Without'] as const).map((word) => (
         <button
           key={word}
@@ -92,7 +109,8 @@ function pointedValue<R extends RowData>(
 ): PointedValue | null {
   const place = placeOfCell(cell, rows, columns);
   const value = place ? textOf(place.column, place.row) : '';
-  if (place?.column.field === undefined || value === '') return null;
+  if (place?.column.field === undefined || value === '' || place.column.hasTerm?.(place.row) === false)
+    return null;
   const [inner, outer] = [cell.getBoundingClientRect(), table.getBoundingClientRect()];
   return {
     field: place.column.field,

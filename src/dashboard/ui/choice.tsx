@@ -11,13 +11,15 @@ const manyOptions = 20;
 export interface ChoiceProps extends SelectProps {
   /** Called with the typed text where the options are only a part of the hub's, so that they become its matches. */
   readonly onSearch?: ((text: string) => void) | undefined;
+  /** The typed text whose matches the options are, by more than their labels. Undefined: the labels decide. */
+  readonly matchesOf?: string | undefined;
 }
 
-export const Choice = ({ onSearch, ...props }: ChoiceProps): JSX.Element =>
+export const Choice = ({ onSearch, matchesOf, ...props }: ChoiceProps): JSX.Element =>
   props.options.length < manyOptions && !onSearch ? (
     <Select {...props} />
   ) : (
     <Suspense fallback={<Select {...props} />}>
-      <Searched {...props} onSearch={onSearch} />
+      <Searched {...props} {...{ onSearch, matchesOf }} />
     </Suspense>
   );

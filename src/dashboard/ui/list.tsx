@@ -89,6 +89,16 @@ export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Elemen
 
 const typingMs = 250;
 
+/** The text, shortly after its last change; an empty text at once. */
+export function useTextAfterPause(text: string): string {
+  const [latest, setLatest] = useState(text);
+  useEffect(() => {
+    const timer = after(typingMs, () => setLatest(text));
+    return () => timer.cancel();
+  }, [text]);
+  return text && latest;
+}
+
 /** A search field. `search` in the address follows its text shortly after the last key press. */
 export function SearchInput({ items }: { readonly items: string }): JSX.Element {
   const [{ search = '' }, change] = useFilters();

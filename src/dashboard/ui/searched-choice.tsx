@@ -21,14 +21,18 @@ const optionOf = (one: SelectProps['options'][number]): Option => {
 };
 
 export default function SearchedChoice(props: ChoiceProps): JSX.Element {
-  const { label, compact, name, value, onValue, onSearch, className = '' } = props;
+  const { label, compact, name, value, onValue, onSearch, matchesOf, className = '' } = props;
   /** Null: nothing was typed, and the field contains the chosen option. */
   const [text, setText] = useState<string | null>(null);
   const [isOpen, setOpen] = useState(false);
   const options = props.options.map(optionOf);
   const chosen = options.find((one) => one.value === value) ?? null;
-  const typed = (text ?? '').trim().toLowerCase();
-  const matches = options.filter((one) => one.label.toLowerCase().includes(typed)).slice(0, maxSuggestions);
+  const typed = (text ?? '').trim();
+  const isMatch = (one: Option): boolean =>
+    typed !== '' && typed === matchesOf
+      ? one.value !== ''
+      : one.label.toLowerCase().includes(typed.toLowerCase());
+  const matches = options.filter(isMatch).slice(0, maxSuggestions);
   const close = (): void => {
     setText(null);
     setOpen(false);

@@ -30,6 +30,8 @@ export interface Column<R> {
   readonly number?: boolean;
   /** Field of the page's query that its text is a value of. Undefined: none. */
   readonly field?: string;
+  /** False: the text of this row is no value of the field. Default: true. */
+  readonly hasTerm?: (row: R) => boolean;
   /** Share of the table's width. Default: 1. */
   readonly width?: number;
   /** Distance to the left edge at which the column stays in sight, in pixels. Undefined: it scrolls. */

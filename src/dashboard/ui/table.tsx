@@ -40,6 +40,8 @@ export interface TableProps<R> extends ModelProps<R>, Omit<RowActs<R>, 'onTick'>
   readonly dense?: boolean;
   /** Adds the value under the pointer to the query, for columns with a field. */
   readonly onTerm?: AddTerm;
+  /** Called with true while the pointer is over the buttons that add a value, then with false. */
+  readonly onTermHover?: (isOver: boolean) => void;
   /** Singular noun for a row. Default: `row`. */
   readonly row?: string;
   /** Content of the bar above the table; a text is muted. Default: the number of rows. */
@@ -157,7 +159,7 @@ interface ScrolledRowsProps<R extends RowData> {
 /** The head of a table, and the rows in sight. Scrolling renders this component, but neither the model nor the menu. */
 function ScrolledRows<R extends RowData>(props: ScrolledRowsProps<R>): JSX.Element {
   const { table, model, columns, box, minWidth, cards, children: head } = props;
-  const { name, chosen, onOpen, onSelect, onTerm, grid, dense } = table;
+  const { name, chosen, onOpen, onSelect, onTerm, onTermHover, grid, dense } = table;
   const { compact } = usePrefs();
   const { rows } = model.getRowModel();
   const rowHeight = cards ? cardHeight : compact || dense ? 32 : 40;
@@ -207,7 +209,7 @@ function ScrolledRows<R extends RowData>(props: ScrolledRowsProps<R>): JSX.Eleme
           })}
         </div>
       </div>
-      {onTerm && !cards && <CellTerms {...{ box, rows, columns, onTerm }} />}
+      {onTerm && !cards && <CellTerms {...{ box, rows, columns, onTerm, onTermHover }} />}
     </div>
   );
 }

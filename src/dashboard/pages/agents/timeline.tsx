@@ -19,8 +19,8 @@ import { sumOf } from '../../ui/ribbon.tsx';
 import { QuerySection } from '../../ui/section.tsx';
 import { TimeChart } from '../../ui/time-chart.tsx';
 import { chartAxisOf } from '../events/filters.ts';
-import { useHistogram } from '../events/histogram.tsx';
 import { bucketsOfReply } from '../events/sample-events.ts';
+import { useHistogram } from '../events/use-histogram.ts';
 
 const lookMs = 15_000;
 const pageSize = 500;

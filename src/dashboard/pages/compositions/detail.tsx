@@ -9,7 +9,7 @@ import { changeTo } from '../../lib/change-link.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useCall } from '../../lib/query.ts';
-import type { Env as Environment } from '../../lib/search.ts';
+import { type Env as Environment, envs } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
@@ -24,6 +24,9 @@ import { Environments } from './environments.tsx';
 import { Items, maxListed } from './items.tsx';
 
 type Whole = Reply<'getComposition'>;
+
+/** The newest deployments of a bundle that are searched for the newest one in each environment. */
+const maxDeployments = 200;
 
 function CompositionDetail({ id: name }: { readonly id: string }): JSX.Element {
   const compositionQuery = useCall('getComposition', { params: { name } });
@@ -267,8 +270,11 @@ function Delete({
   onClose,
 }: Readonly<{ composition: Whole; open: boolean; onClose: () => void }>): JSX.Element {
   const navigate = useNavigate();
-  const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
-  const runs = bundles.data?.find((one) => one.name === name)?.deployed_envs ?? [];
+  const query = { bundle_name: name, limit: maxDeployments };
+  const { data: deployments = null } = useCall('listDeployments', { query }, { enabled: open });
+  const newest = envs.map((env) => deployments?.find((one) => one.env === env));
+  const isComplete = deployments && (deployments.length < maxDeployments || newest.every(Boolean));
+  const runs = newest.flatMap((one) => (one?.undeployed_at === null ? [one.env] : []));
   const stays = 'Bundles created from it stay deployed, and agents keep them.';
   const done = (): void => {
     say(`${name} deleted. Its bundles remain.`, 'allow');
@@ -285,7 +291,7 @@ function Delete({
     >
       Deleting <Data text={name} max={120} /> leaves{' '}
       {contracts.length === 1 ? 'its contract' : `its ${contracts.length} contracts`} in the library.{' '}
-      {bundles.data === undefined
+      {!isComplete
         ? stays
         : runs.length === 0
           ? 'No environment runs a bundle created from it.'

@@ -8,8 +8,10 @@ import { useCall } from '../../lib/query.ts';
 import { Choice } from '../../ui/choice.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { useTextAfterPause } from '../../ui/list.tsx';
 import { DataLink } from '../../ui/names.tsx';
 import { Button } from '../../ui/parts.tsx';
+import { QueryProblem } from '../../ui/query-result.tsx';
 import type { Item } from './draft.ts';
 
 type Pinned = Reply<'getComposition'>['contracts'][number];
@@ -183,25 +185,30 @@ function Add({
   isAdded: (one: Listed) => boolean;
   onAdd: (id: string) => void;
 }>): JSX.Element | null {
-  const [search, setSearch] = useState('');
+  const [text, setText] = useState('');
+  const search = useTextAfterPause(text);
   const matches = useCall(
     'listContracts',
     { query: { limit: maxListed, search } },
     { enabled: search !== '', keep: true },
   );
   const left = ((search && matches.data) || library).filter((one) => !isAdded(one));
-  const onSearch = library.length < maxListed ? undefined : setSearch;
+  const onSearch = library.length < maxListed ? undefined : setText;
   if (left.length === 0 && !onSearch) return null;
   return (
-    <Choice
-      label="Add contract"
-      onSearch={onSearch}
-      value=""
-      options={[
-        ['', 'Select contract'],
-        ...left.map((one) => [one.contract_id, `${one.contract_id} (${one.type})`] as const),
-      ]}
-      onValue={(id) => id !== '' && onAdd(id)}
-    />
+    <>
+      <Choice
+        label="Add contract"
+        onSearch={onSearch}
+        matchesOf={matches.data && !matches.isPlaceholderData ? search : undefined}
+        value=""
+        options={[
+          ['', 'Select contract'],
+          ...left.map((one) => [one.contract_id, `${one.contract_id} (${one.type})`] as const),
+        ]}
+        onValue={(id) => id !== '' && onAdd(id)}
+      />
+      {search !== '' && <QueryProblem query={matches} />}
+    </>
   );
 }

@@ -4,7 +4,7 @@ import { type JSX, useMemo } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, usePageRows, usePages } from '../../lib/query.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, loadedText } from '../../lib/text.ts';
 import { countColumn, nameColumn, proseColumn, tagColumn, timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
@@ -64,7 +64,7 @@ export function Compositions(): JSX.Element {
   const resource = useMemo(() => ({ ...compositions, columns: columnsOf(deployments) }), [deployments]);
   return (
     <ResourceView
-      resource={resource}
+      resource={{ ...resource, bar: loadedText(rows.length, 'composition', compositionsQuery.hasNextPage) }}
       query={compositionsQuery}
       rows={rows}
       head={(add) => (

@@ -1,11 +1,11 @@
 // The contracts of the library, with filters for text, type and tag, and a peek of one contract.
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useState } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useRefusal } from '../../lib/may.ts';
-import { useCall, useIsOld, usePageRows, usePages } from '../../lib/query.ts';
+import { readOn, useIsOld, usePageRows, usePages } from '../../lib/query.ts';
 import { envs, useFilters } from '../../lib/search.ts';
 import { count, counted, loadedText } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
@@ -24,6 +24,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form.tsx';
 import { PeekList, SearchInput } from '../../ui/list.tsx';
 import { Empty, TabHead } from '../../ui/parts.tsx';
+import { QueryProblem } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
@@ -75,7 +76,9 @@ export function Contracts(): JSX.Element {
   );
   const rows = usePageRows(contractsQuery, ({ reply }) => reply, keyOf);
   const isOld = useIsOld(contractsQuery, `${search} ${type} ${tag}`);
-  const tags = useCall('listContractTags').data ?? [];
+  const tagsQuery = usePages('listContractTags', { query: { limit: pageSize } }, { byOffset: true });
+  const tags = usePageRows(tagsQuery, ({ reply }) => reply);
+  useEffect(() => readOn(tagsQuery));
   const narrowed = search !== '' || type !== '' || tag !== '';
   return (
     <>
@@ -110,6 +113,7 @@ export function Contracts(): JSX.Element {
           onValue={(next) => change({ tag: next })}
         />
       </div>
+      <QueryProblem query={tagsQuery} />
       <PeekList
         query={contractsQuery}
         isOld={isOld}

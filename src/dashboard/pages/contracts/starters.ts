@@ -79,8 +79,10 @@ message: "Only files in the workspace are allowed."
   },
 ];
 
-/** @param words the names of either kind of document; `tags` is a line of the first rule, or empty */
-const starterDocument = (words: { readonly [name: string]: string }): string => `apiVersion: service/v1
+/** The names of either kind of document. `tags`: a line of the first rule, or empty. */
+type Words = { readonly [name in 'kind' | 'noun' | 'list' | 'effect' | 'deny' | 'ask' | 'tags']: string };
+
+const starterDocument = (words: Words): string => `apiVersion: service/v1
 kind: ${words.kind}
 metadata:
   name: starter

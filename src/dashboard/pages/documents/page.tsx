@@ -8,7 +8,7 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { byOffset, useHostedPages } from '../../lib/hosted-query.ts';
 import { usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
-import { counted } from '../../lib/text.ts';
+import { counted, loadedText } from '../../lib/text.ts';
 import { countColumn, envsColumn, nameColumn, timeColumn, versionColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Data, Env, TabHead, Time } from '../../ui/parts.tsx';
@@ -72,6 +72,7 @@ function DocumentList<R extends RowData & { readonly name: string }>(props: List
     sortAs: noun === 'bundle' ? 'sort' : 'rulesets_sort',
     keyOf: ({ name }) => (noun === 'bundle' ? name : `ruleset ${name}`),
     columns,
+    bar: loadedText(visibleRows.length, noun, query.hasNextPage ?? false),
     add: { ...add, kind: 'primary' },
     linkOf: ({ name }) => linkTo[noun](name),
     title: ({ name }) => `${title} ${name}`,

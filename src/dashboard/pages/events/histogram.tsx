@@ -1,7 +1,7 @@
 // The chart of Explore: matching calls over time by verdict, below the deployments.
 import { type JSX, useMemo } from 'react';
-import { useCall, useIsOld } from '../../lib/query.ts';
-import { fixedRange, instantsOf, type Span } from '../../lib/range.ts';
+import { useIsOld } from '../../lib/query.ts';
+import { fixedRange, type Span } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
 import { stackLabelWidth } from '../../ui/chart.ts';
 import { DeploymentMarkers, useDeploymentMarkers } from '../../ui/deployment-markers.tsx';
@@ -10,13 +10,7 @@ import { VerdictChart } from '../../ui/verdict-charts.tsx';
 import type { EventRow } from './event-row.ts';
 import { chartAxisOf, type EventFilters, questionOf } from './filters.ts';
 import { bucketsOfReply, bucketsOfRows } from './sample-events.ts';
-
-/** The calls of the span. The chart begins with a whole bucket; its calls are those of the span, as in the counts. */
-export function useHistogram(filter: EventFilters, span: Span, enabled = true) {
-  const { until, bucketMs } = chartAxisOf(span);
-  const query = { ...filter, ...instantsOf({ from: span.from, until }), bucket_seconds: bucketMs / 1000 };
-  return useCall('eventHistogram', { query }, { enabled, keep: true, moves: true });
-}
+import { useHistogram } from './use-histogram.ts';
 
 export function Histogram({
   filter,

@@ -74,5 +74,7 @@ export const facetsOfRows = (
   rows: readonly EventRow[],
 ): { readonly total: number; readonly facets: Pick<Reply<'eventFacets'>['facets'], FacetName> } => ({
   total: rows.length,
-  facets: Object.fromEntries(facetNames.map((name) => [name, countedValues(rows, name)])) as never,
+  facets: Object.fromEntries(facetNames.map((name) => [name, countedValues(rows, name)])) as {
+    readonly [name in FacetName]: ReturnType<typeof countedValues>;
+  },
 });

@@ -1,6 +1,7 @@
 // The live tail: the newest 200 events, then each new one, up to 5,000, newest first. New rows wait while an event is
 // open or the tail is paused.
 import { type JSX, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
+import { isEnv } from '../../../shared/ids.ts';
 import { linkTo } from '../../lib/address.ts';
 import { ApiError, callPage, type Input } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
@@ -31,6 +32,7 @@ const tailColumn = ({ cell, sort, text, ...column }: Column<EventRow>): Column<T
   cell: (row) => row.kind === 'event' && cell(listRowOf(row.event)),
   ...(sort ? { sort: (row) => (row.kind === 'event' ? sort(listRowOf(row.event)) : '') } : {}),
   ...(text ? { text: (row) => (row.kind === 'event' ? text(listRowOf(row.event)) : '') } : {}),
+  hasTerm: (row) => row.kind === 'event',
 });
 
 /** Columns that differ from the list: a gap has a time and a sentence, and no filters stand beside the table. */
@@ -47,6 +49,8 @@ const changes: { readonly [key: string]: (column: Column<TailRow>) => Column<Tai
     cell: (row) => (row.kind === 'gap' ? <span className="tone-ask">Events missing</span> : column.cell(row)),
   }),
   arguments: (column) => ({ ...column, width: 2.4 }),
+  // An agent may report an environment of its own, which no query can contain.
+  env: (column) => ({ ...column, hasTerm: (row) => row.kind === 'event' && isEnv(row.event.environment) }),
 };
 
 const columns = listColumns.map(tailColumn).map((column) => changes[column.key]?.(column) ?? column);
@@ -210,7 +214,8 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   const [peek] = useFilter('peek');
   const eventQuery = useEventQuery();
   const [paused, setPaused] = useState(false);
-  const tail = useTail(query, rest, paused || peek !== undefined);
+  const [isOverTerms, setOverTerms] = useState(false);
+  const tail = useTail(query, rest, paused || peek !== undefined || isOverTerms);
   const { held, earlier, state, why, since, fresh, show, retry } = tail;
   const { rows, waiting } = held;
   const pause = (): void => {
@@ -251,6 +256,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           rows={rows}
           columns={columns}
           linkOf={linkOf}
+          onTermHover={setOverTerms}
           onTerm={(field, value, isNegated) =>
             eventQuery.change(withValue(eventQuery, field, value, isNegated))
           }

@@ -1,5 +1,5 @@
 // Runs that were active in the range of the page. The route lists the latest activity first and has no range, so pages
-// load until they are older than it.
+// load until they are older than it, or until the list is long: each change of the figures reads all of them again.
 import { type JSX, type ReactNode, useState } from 'react';
 import { minuteMs } from '../../../shared/duration.ts';
 import type { HostedInput } from '../../lib/hosted.ts';
@@ -14,6 +14,9 @@ import { isInRange, type Run } from './run.ts';
 
 /** Pages without a run of the range that load by themselves. Then a press on a button reads on. */
 const maxEmptyPages = 10;
+
+/** Runs that load by themselves, those of other ranges included. */
+const maxRuns = 2_000;
 
 /** Number of the last pages without a run that is visible. */
 const emptyPages = (pages: readonly { readonly runs: readonly Run[] }[], visible: readonly Run[]): number => {
@@ -38,7 +41,8 @@ export function useRunsInRange(filters: NonNullable<HostedInput['query']>, env: 
   const question = JSON.stringify([filters, env, search.from, search.to]);
   const [permitted, setPermitted] = useState({ question, pages: 0 });
   const permittedPages = permitted.question === question ? permitted.pages : 0;
-  const isPaused = mayHaveMore && emptyPages(pages, rows) >= maxEmptyPages && pages.length >= permittedPages;
+  const isLong = loaded.length >= maxRuns || emptyPages(pages, rows) >= maxEmptyPages;
+  const isPaused = mayHaveMore && isLong && pages.length >= permittedPages;
   const hasNextPage = mayHaveMore && !isPaused;
   const further = isPaused ? (
     <Button onClick={() => setPermitted({ question, pages: pages.length + maxEmptyPages })}>
