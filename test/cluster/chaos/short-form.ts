@@ -2,7 +2,7 @@
 // schedule. A file of tests has a fleet of its own, so that two files run side by side.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isNightly } from '../../runs.ts';
-import { told } from './figures.ts';
+import { describeReport } from './figures.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { suites } from './promises/index.ts';
 import { attempt } from './trial.ts';
@@ -30,7 +30,7 @@ export function testPromises(first: number, last: number): void {
     `promise $promise: $title (SEED=${seed})`,
     async (suite) => {
       const report = await attempt(suite, fleet, seed, 'short');
-      process.stderr.write(`${told(report)}\n`);
+      process.stderr.write(`${describeReport(report)}\n`);
       expect(report.violations).toEqual([]);
     },
     180_000,
