@@ -1,39 +1,21 @@
 // Runs a suite of vitest and ends with the line "Suite: N passed, N failed": node test-suite.mjs [options of vitest].
-// In CI, at most three files that failed beside other files run a second time, alone, and the second result counts: a
-// shared machine can stand still for seconds. Their names are printed. Nightly runs have no second time.
-import { execFileSync, spawn } from 'node:child_process';
+// In CI, at most three files that failed beside other files run a second time, one after another, and the second result
+// counts: a shared machine can stand still for seconds. Their names are printed. Nightly runs have no second time.
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endWithSignal } from './end-with-signal.mjs';
 
 /** More failures are no accident of the machine. */
 const maxAgain = 3;
 const vitest = 'node_modules/vitest/vitest.mjs';
 const folder = mkdtempSync(join(tmpdir(), 'reeve-suite-'));
 
-/** The processes below one, at this moment. Workers of vitest do not end with it. */
-function descendantsOf(root) {
-  const rows = execFileSync('ps', ['-e', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
-  const pairs = rows.map((row) => row.trim().split(/\s+/).map(Number));
-  const below = (parent) =>
-    pairs.filter(([, ppid]) => ppid === parent).flatMap(([pid]) => [pid, ...below(pid)]);
-  return below(root);
-}
-
+/** The run of the moment. */
+const children = new Set();
 // Ctrl-C reaches all processes of a terminal.
-for (const signal of ['SIGTERM', 'SIGHUP']) {
-  process.once(signal, () => {
-    for (const pid of descendantsOf(process.pid)) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // It has just ended, such as `ps` itself.
-      }
-    }
-    rmSync(folder, { recursive: true, force: true });
-    process.exit(128 + constants.signals[signal]);
-  });
-}
+endWithSignal(['SIGTERM', 'SIGHUP'], children, () => rmSync(folder, { recursive: true, force: true }));
 
 /**
  * Resolves with the results of each file; null if the run ended without any. `errors` belong to no test, such as the
@@ -46,9 +28,11 @@ function run(args) {
     stdio: 'inherit',
     env: { ...process.env, RESULTS_FILE: target },
   });
+  children.add(child);
   return new Promise((resolve) => {
     child.once('error', () => resolve(null));
     child.once('close', (code) => {
+      children.delete(child);
       try {
         const { files, errors } = JSON.parse(readFileSync(target, 'utf8'));
         const failed = files.filter((file) => file.failed > 0);
@@ -82,7 +66,7 @@ async function runSuite(args) {
   const isAgain = process.env.CI && !process.env.NIGHTLY && first.failed.length <= maxAgain;
   if (!isAgain) return { result: first };
   const names = first.failed.map(({ path }) => path);
-  process.stdout.write(`\nFailed beside other files, and run again alone: ${names.join(', ')}\n`);
+  process.stdout.write(`\nFailed beside other files, and run again one after another: ${names.join(', ')}\n`);
   const second = await run([...optionsOf(args), ...names, '--no-file-parallelism']);
   if (second === null || second.files.length < names.length) return { result: first };
   const passedBefore = first.files.filter(({ failed }) => failed === 0);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The program `reeve`: finds the command that its first word names. Without a word it is the hub.
-import { endOf, UsageError } from './hub/commands/output.ts';
+import { runCommand, UsageError } from './hub/commands/output.ts';
 
 type Command = (args: readonly string[]) => Promise<void>;
 
@@ -44,6 +44,6 @@ async function run(words: readonly string[]): Promise<void> {
   await (await load())(rest);
 }
 
-void endOf(() => run(process.argv.slice(2))).then((code) => {
+void runCommand(() => run(process.argv.slice(2))).then((code) => {
   if (code !== undefined) process.exit(code);
 });

@@ -24,8 +24,15 @@ export const rowsOfRun = <T>(rows: readonly T[], perCommit: number): readonly T[
     ? rows
     : Array.from({ length: perCommit }, (_, i) => rows[Math.floor((i * rows.length) / perCommit)] as T);
 
+let commit: string | undefined;
+
 /** The id of the commit, so that a second run chooses the same; '1' without git. */
 function commitId(): string {
+  commit ??= readCommitId();
+  return commit;
+}
+
+function readCommitId(): string {
   try {
     return execFileSync('git', ['rev-parse', '--short=12', 'HEAD'], {
       encoding: 'utf8',

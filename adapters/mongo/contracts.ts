@@ -131,13 +131,18 @@ async function historyOf(library: Library, tenantId: string, contractId: string)
   return rows.map(({ version, createdAt, createdBy }) => ({ version, createdAt, createdBy }));
 }
 
-const latestRows = (document: LibraryDocument | null): readonly string[] =>
+const latestRowsOf = (document: LibraryDocument | null): readonly string[] =>
   Object.values(document?.contracts ?? {}).map(({ row }) => row);
 
 async function listTags(library: Library, tenantId: string, page: PageRequest): Promise<Page<string>> {
-  const latest = latestRows(await readLibrary(library, tenantId));
-  const tags = await library.rows.distinct('tags', { _id: { $in: latest } }, { maxTimeMS: maxSearchMs });
-  return pageIn(tags.sort(), page, (tag) => tag);
+  const latest = latestRowsOf(await readLibrary(library, tenantId));
+  const rows = await library.rows
+    .aggregate<{ _id: string }>(
+      [{ $match: { _id: { $in: latest } } }, { $unwind: '$tags' }, { $group: { _id: '$tags' } }],
+      { maxTimeMS: maxSearchMs },
+    )
+    .toArray();
+  return pageIn(rows.map(({ _id: tag }) => tag).sort(), page, (tag) => tag);
 }
 
 async function listContracts(
@@ -151,7 +156,7 @@ async function listContracts(
   const contractRows = library.rows
     .find<Omit<ContractVersionRow, 'definition'>>(
       {
-        _id: { $in: latestRows(document) },
+        _id: { $in: latestRowsOf(document) },
         ...(type === undefined ? {} : { type: { $eq: type as ContractVersionRow['type'] } }),
         ...(tag === undefined ? {} : { tags: tag }),
         ...(pattern ? { $or: [{ name: pattern }, { description: pattern }, { contractId: pattern }] } : {}),

@@ -96,12 +96,12 @@ function* eachLatest(db: Database, tenantId: string, take: (rows: readonly Row[]
   }
 }
 
-const tagsOf = (text: unknown): readonly string[] => JSON.parse(String(text));
+const parseTags = (text: unknown): readonly string[] => JSON.parse(String(text));
 
 function* listTags(db: Database, tenantId: string, { limit, offset }: PageRequest): Steps<Page<string>> {
   const tags = new Set<string>();
   yield* eachLatest(db, tenantId, (rows) => {
-    for (const row of rows) for (const tag of tagsOf(row[6])) tags.add(tag);
+    for (const row of rows) for (const tag of parseTags(row[6])) tags.add(tag);
     return false;
   });
   return { items: [...tags].sort().slice(offset, offset + limit), more: tags.size > offset + limit };
@@ -116,7 +116,7 @@ function* listContracts(
   const needle = foldedText(search ?? '');
   const fits = ([, , its, name, description, contractId, tags]: Row): boolean =>
     (type === undefined || its === type) &&
-    (tag === undefined || tagsOf(tags).includes(tag)) &&
+    (tag === undefined || parseTags(tags).includes(tag)) &&
     [name, description ?? '', contractId].some((part) => findsIn(givenText(String(part)), needle));
   const rowids: number[] = [];
   yield* eachLatest(db, tenantId, (rows) => {

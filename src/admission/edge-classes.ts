@@ -33,7 +33,7 @@ export const requestClasses = {
    */
   searches: {
     title:
-      'Searches of events, counts over them, lists of contracts; under `/v1` also lists of runs, agents and approvals, the audit chain and its export',
+      'Searches of events, counts over them, lists of contracts and of their tags; under `/v1` also lists of runs, agents and approvals, the audit chain and its export',
     bounds: [
       { per: 'user', atOnce: 4, waiting: 16 },
       { per: 'agent', atOnce: 2, waiting: 4 },

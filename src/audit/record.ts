@@ -10,29 +10,8 @@ import { hasEscapedHalf, wellFormed } from '../shared/json/well-formed.ts';
 import { actorName, type Principal, type RequestOrigin } from '../shared/principal.ts';
 import { field, instant, type RecordOf, record } from '../shared/record.ts';
 import { uuid } from '../shared/schemas.ts';
+import { auditSubjects } from './record/subjects.ts';
 
-/** Subjects of entries. The first four are listed by default. */
-export const auditSubjects = [
-  'approval',
-  'key',
-  'ruleset',
-  'run',
-  'login',
-  'user',
-  'channel',
-  'setting',
-  'contract',
-  'composition',
-  'bundle',
-  'assignment_rule',
-  'operator_token',
-  'signing_key',
-  'tool',
-  'service_account',
-  'agent',
-  'tenant',
-  'view',
-] as const;
 export type AuditSubject = (typeof auditSubjects)[number];
 
 export const feedSubjects: readonly AuditSubject[] = auditSubjects.slice(0, 4);
@@ -106,6 +85,7 @@ const signedHeadFields = {
   signature: field(z.string(), { wire: false }),
 };
 export type SignedHead = RecordOf<typeof signedHeadFields>;
+/** Its columns and the form of its replies. The text of a reply is `headText`, as it was signed. */
 export const signedHeadRecord = record('audit_heads', signedHeadFields);
 
 export const maxSummary = 300;

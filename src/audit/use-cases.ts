@@ -11,12 +11,12 @@ import type { AppPorts } from '../shared/use-case-ports.ts';
 import { activeSigner } from '../signing/rules/active-signer.ts';
 import { envelopeBytes } from '../signing/rules/envelope.ts';
 import type { AuditFilter, PlacedAuditEntry } from './port.ts';
+import { auditSubjects } from './record/subjects.ts';
 import type { AuditPlace } from './record.ts';
 import {
   type AuditActorType,
   type AuditLink,
   type AuditSubject,
-  auditSubjects,
   feedSubjects,
   headText,
   headType,

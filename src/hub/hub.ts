@@ -24,7 +24,7 @@ import type { Live } from '../http/live/live.ts';
 import { createMetrics, type Metrics } from '../http/metrics.ts';
 import type { Server } from '../http/server.ts';
 import { workNotifications } from '../notification/jobs.ts';
-import { shortTurn } from '../shared/concurrency/next-turn.ts';
+import { waitForShortTurn } from '../shared/concurrency/next-turn.ts';
 import type { Control } from '../shared/frame.ts';
 import { gatherRepeats } from '../shared/log-repeats.ts';
 import type { Durations } from '../shared/meters.ts';
@@ -249,7 +249,7 @@ class HubNode {
     ]);
     live.close();
     // Right after a turn of the event loop that took what was waiting to be accepted: closing resets the rest.
-    await shortTurn();
+    await waitForShortTurn();
     this.#server?.stopListening();
     await this.#server?.settle(settleMs);
     await this.#sweep.stop();

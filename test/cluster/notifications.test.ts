@@ -1,5 +1,5 @@
-// Notifications of several nodes: whichever is asked and whichever dies, a receiver hears of every request and
-// decision. Per commit nobody dies here, and test/e2e/notifications.test.ts kills the one hub.
+// Notifications from several nodes: a receiver gets every request and decision, whichever node takes the call and
+// whichever dies. Per commit no node dies here, and test/e2e/notifications.test.ts kills the one hub.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Receiver, startReceiver, status } from '../receiver.ts';
 import { isNightly, itAtNight } from '../runs.ts';
@@ -34,7 +34,8 @@ afterAll(async () => {
 
 /** Requests that the receiver took: of a request that it refused, it receives no decision. */
 const taken = new Set<string>();
-const untold = (event: string, ids: readonly string[]) => ids.filter((id) => !taken.has(`${event}/${id}`));
+const idsNotTaken = (event: string, ids: readonly string[]) =>
+  ids.filter((id) => !taken.has(`${event}/${id}`));
 
 const ask = async (n: number): Promise<string> => {
   const body = { tool_name: 'rm', message: 'may I?', timeout: 3600 };
@@ -56,13 +57,13 @@ const decide = (i: number, id: string): Promise<void> =>
     .toSatisfy((code: number) => code === 200 || code === 409);
 
 it('tell a receiver of each request and decision once, whichever node takes it', async () => {
-  const asked = await Promise.all([0, 1, 2].map(ask));
-  const told = (event: string) =>
+  const requestIds = await Promise.all([0, 1, 2].map(ask));
+  const idsReceivedOf = (event: string) =>
     receiver.received.flatMap(({ body }) => (body.event === event ? [body.approval_id] : [])).sort();
-  await expect.poll(() => told('approval_requested')).toEqual(asked.toSorted());
-  await Promise.all(asked.map((id, i) => decide((i + 1) % nodes.nodes.length, id)));
-  await expect.poll(() => told('approval_decided')).toEqual(asked.toSorted());
-  expect(told('approval_requested')).toEqual(asked.toSorted());
+  await expect.poll(() => idsReceivedOf('approval_requested')).toEqual(requestIds.toSorted());
+  await Promise.all(requestIds.map((id, i) => decide((i + 1) % nodes.nodes.length, id)));
+  await expect.poll(() => idsReceivedOf('approval_decided')).toEqual(requestIds.toSorted());
+  expect(idsReceivedOf('approval_requested')).toEqual(requestIds.toSorted());
 });
 
 itAtNight(
@@ -75,11 +76,11 @@ itAtNight(
       taken.add(`${received.body.event}/${received.body.approval_id}`);
       return undefined;
     };
-    const asked: string[] = [];
-    for (let n = 0; n < 12; n++) asked.push(await ask(n));
+    const requestIds: string[] = [];
+    for (let n = 0; n < 12; n++) requestIds.push(await ask(n));
     await nodes.kill(2);
     await expect
-      .poll(() => untold('approval_requested', asked), { timeout: 170_000, interval: 250 })
+      .poll(() => idsNotTaken('approval_requested', requestIds), { timeout: 170_000, interval: 250 })
       .toEqual([]);
     const path = `/api/v1/notifications/channels/${channel}/deliveries?status=waiting`;
     await expect
@@ -88,9 +89,9 @@ itAtNight(
         interval: 250,
       })
       .toEqual([]);
-    for (const id of asked) await decide(0, id);
+    for (const id of requestIds) await decide(0, id);
     await expect
-      .poll(() => untold('approval_decided', asked), { timeout: 170_000, interval: 250 })
+      .poll(() => idsNotTaken('approval_decided', requestIds), { timeout: 170_000, interval: 250 })
       .toEqual([]);
   },
   600_000,

@@ -50,12 +50,12 @@ export function pendingApprovalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const envs = ['production', 'staging', 'development'] as const;
-      const made = Array.from({ length: sizeFor(name, runsOf(2_500, 300), 120) }, (_, i) =>
+      const requests = Array.from({ length: sizeFor(name, runsOf(2_500, 300), 120) }, (_, i) =>
         anApproval({ tenantId, env: envs[i % 3] ?? 'production', timeoutSeconds: 100 + Math.floor(i / 7) }),
       );
       // Few at a time: a slow store answers each within its time limit.
-      for (let i = 0; i < made.length; i += 50)
-        await Promise.all(made.slice(i, i + 50).map((approval) => approvals.request(approval)));
+      for (let i = 0; i < requests.length; i += 50)
+        await Promise.all(requests.slice(i, i + 50).map((approval) => approvals.request(approval)));
       const ids: string[] = [];
       let after: DeadlinePlace | undefined;
       for (;;) {
@@ -68,7 +68,7 @@ export function pendingApprovalsContract(name: string, open: Open): void {
         await approvals.request(anApproval({ tenantId, timeoutSeconds: 10 }));
         if (!more) break;
       }
-      expect(ids).toEqual(made.sort(byDeadline).map(({ id }) => id));
+      expect(ids).toEqual(requests.sort(byDeadline).map(({ id }) => id));
     }, 300_000);
   });
 }

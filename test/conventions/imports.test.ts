@@ -69,6 +69,25 @@ const refusedImports = files
   .filter(({ from, to, isType }) => !mayImport(from, to, isType))
   .map(({ from, to }) => `${from} → ${to}`);
 
+/** The packages that files load, with all files that they load. */
+function packagesFrom(...entries: readonly string[]): readonly string[] {
+  const visited = new Set<string>();
+  const packages = new Set<string>();
+  const walk = (file: string): void => {
+    if (visited.has(file)) return;
+    visited.add(file);
+    for (const [, name = ''] of sourceOf(file).matchAll(
+      /^(?:import|export) (?!type)[^;]*?from\s+'([^']+)'/gm,
+    )) {
+      const path = relative(root, join(root, dirname(file), name));
+      if (!name.startsWith('.')) packages.add(name);
+      else if (files.includes(path)) walk(path);
+    }
+  };
+  for (const entry of entries) walk(entry);
+  return [...packages];
+}
+
 describe('import directions', () => {
   it('follow the law of layers, without an exception', () => {
     expect(refusedImports).toEqual([]);
@@ -97,22 +116,15 @@ describe('import directions', () => {
   });
 
   it('starts a hub on its own without the clients of services that it does not use', () => {
-    const seen = new Set<string>();
-    const packages = new Set<string>();
-    const walk = (file: string): void => {
-      if (seen.has(file)) return;
-      seen.add(file);
-      for (const [, name = ''] of sourceOf(file).matchAll(
-        /^(?:import|export) (?!type)[^;]*?from\s+'([^']+)'/gm,
-      )) {
-        const path = relative(root, join(root, dirname(file), name));
-        if (!name.startsWith('.')) packages.add(name);
-        else if (files.includes(path)) walk(path);
-      }
-    };
-    walk('src/hub/commands/serve.ts');
-    expect([...packages]).toContain('zod');
-    expect([...packages].filter((name) => /^(mongodb|redis|bullmq|nodemailer)/.test(name))).toEqual([]);
+    const packages = packagesFrom('src/hub/commands/serve.ts');
+    expect(packages).toContain('zod');
+    expect(packages.filter((name) => /^(mongodb|redis|bullmq|nodemailer)/.test(name))).toEqual([]);
+  });
+
+  it('gives browsers no zod, which compiles texts where their policy forbids it', () => {
+    const packages = packagesFrom(...files.filter((file) => file.startsWith('src/dashboard/')));
+    expect(packages).toContain('react');
+    expect(packages).not.toContain('zod');
   });
 
   it('gives browsers types of the API alone, and of the agent package what needs no Node', () => {

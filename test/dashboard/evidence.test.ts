@@ -1,8 +1,9 @@
 // Evidence for others: what an audit entry changed, and files of one run and of a period of the audit chain.
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { nodeCrypto } from '../../packages/agent/src/cli/signed.ts';
 import { ChainCheck } from '../../packages/agent/src/evidence/chain.ts';
 import { accessible, noFaults, view } from './browser.ts';
@@ -10,6 +11,8 @@ import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
 const { hub, cookie } = await tenantOfFile();
+const folder = mkdtempSync(join(tmpdir(), 'reeve-downloads-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 beforeAll(async () => {
   const imported = { cookie, body: { yaml_content: library } };
@@ -22,7 +25,7 @@ beforeAll(async () => {
 /** The file that a press saves. */
 async function fileOf(page: Page, button: Locator): Promise<{ name: string; text: string }> {
   const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
-  const path = join(hub.dataDir, 'download');
+  const path = join(folder, 'download');
   await download.saveAs(path);
   return { name: download.suggestedFilename(), text: readFileSync(path, 'utf8') };
 }

@@ -95,8 +95,8 @@ describe('the keys page', () => {
   });
 
   it('remembers theme, hidden columns and density for each person by themselves', async () => {
-    const other = { email: 'other@example.com', password: 'correct horse battery' };
-    await hub.call('POST', '/api/v1/users', { cookie, body: other });
+    const other = { email: hub.emailOf('other'), password: 'correct horse battery' };
+    expect((await hub.call('POST', '/api/v1/users', { cookie, body: other })).status).toBe(201);
     await hub.key(cookie);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
@@ -121,8 +121,8 @@ describe('the keys page', () => {
   });
 
   it('offers nothing that a member may not do', async () => {
-    const member = { email: 'member@example.com', password: 'correct horse battery' };
-    await hub.call('POST', '/api/v1/users', { cookie, body: member });
+    const member = { email: hub.emailOf('member'), password: 'correct horse battery' };
+    expect((await hub.call('POST', '/api/v1/users', { cookie, body: member })).status).toBe(201);
     const seen = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
     const { page } = seen;
     await page.goto('/dashboard/admin/keys');

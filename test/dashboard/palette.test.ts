@@ -170,8 +170,8 @@ describe('the palette', () => {
   });
 
   it('says to who is no admin why an action is not for them', async () => {
-    const body = { email: 'member-of-palette@example.com', password: 'correct horse battery' };
-    await hub.call('POST', '/api/v1/users', { cookie, body });
+    const body = { email: hub.emailOf('member'), password: 'correct horse battery' };
+    expect((await hub.call('POST', '/api/v1/users', { cookie, body })).status).toBe(201);
     const seen = await opened('/', { cookie: await hub.login(body.email) });
     const { page } = seen;
     await page.keyboard.press('Control+k');

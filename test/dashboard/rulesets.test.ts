@@ -1,9 +1,10 @@
 // Rulesets and the audit feed in the console: one is saved, deployed, compared and rolled back; every step is in the
 // feed and in the chain.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
@@ -11,6 +12,8 @@ import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
 const { hub, cookie } = await tenantOfFile();
+const folder = mkdtempSync(join(tmpdir(), 'reeve-downloads-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The public key that the hub signs with. */
 async function signingKey(): Promise<string> {
@@ -113,7 +116,7 @@ describe('rulesets and audit', () => {
     await panel.getByRole('button', { name: 'Close' }).click();
     const downloading = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download chain' }).click();
-    const file = join(hub.dataDir, 'chain.ndjson');
+    const file = join(folder, 'chain.ndjson');
     await (await downloading).saveAs(file);
     const said = execFileSync(process.execPath, [...programArgs(), 'verify', file], { encoding: 'utf8' });
     expect(said).toMatch(/are unchanged and complete/);
@@ -157,7 +160,7 @@ describe('rulesets and audit', () => {
       await table.getByRole('row').nth(1).getByRole('button').click();
       const panel = page.getByRole('complementary', { name: 'Audit entry' });
       await panel.getByText(/was deployed to staging/).waitFor();
-      const person = { email: 'quiet@example.com', password: 'correct horse battery' };
+      const person = { email: hub.emailOf('quiet'), password: 'correct horse battery' };
       expect((await hub.call('POST', '/api/v1/users', { cookie, body: person })).status).toBe(201);
       const pill = page.locator('.pill').filter({ hasText: 'Show new entries' });
       await pill.waitFor({ timeout: 30_000 });

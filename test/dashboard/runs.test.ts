@@ -1,16 +1,19 @@
 // Runs in the console: one as a timeline, and its signed evidence verified in the browser by keys that the reader
 // pinned.
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256 } from '@noble/hashes/sha2.js';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { RunCounters } from '../../packages/agent/src/guard/counters.ts';
 import type { SessionStore } from '../../packages/agent/src/sessions.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 
 const { hub, cookie } = await tenantOfFile();
+const folder = mkdtempSync(join(tmpdir(), 'reeve-downloads-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The hub's values, as far as counting needs them. */
 const hubStore = (key: string): SessionStore => {
@@ -71,7 +74,7 @@ describe('the runs page', () => {
     const saved = await download;
     expect(saved.suggestedFilename()).toBe('decision-bundle-sample-agent-sample-session.json');
     // A file that somebody kept: as it was saved, changed by a letter, of another run, and of something else.
-    const file = join(hub.dataDir, 'bundle.json');
+    const file = join(folder, 'bundle.json');
     await saved.saveAs(file);
     const take = () => evidence.getByLabel('Verify file').setInputFiles(file);
     await take();

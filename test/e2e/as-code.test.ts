@@ -24,7 +24,7 @@ import { operatorToken, SharedHub } from './shared-hub.ts';
 
 const hub = new SharedHub();
 const root = mkdtempSync(join(tmpdir(), 'reeve-as-code-'));
-let made = 0;
+let nameCount = 0;
 
 /** A tenant of its own, with tokens of service accounts. */
 interface Tenant {
@@ -35,9 +35,9 @@ interface Tenant {
 }
 
 async function tenant(): Promise<Tenant> {
-  const email = hub.emailOf(`admin-${++made}`);
+  const email = hub.emailOf(`admin-${++nameCount}`);
   const created = await hub.call('POST', '/api/v1/operator/tenants', {
-    body: { name: `t${made}`, email, password: 'correct horse battery' },
+    body: { name: `t${nameCount}`, email, password: 'correct horse battery' },
     headers: { Authorization: `Bearer ${operatorToken}` },
   });
   expect(created.status).toBe(201);
@@ -45,7 +45,7 @@ async function tenant(): Promise<Tenant> {
   const call: Tenant['call'] = (method, path, body) =>
     hub.call(method, `/api/v1${path}`, { cookie, ...(body === undefined ? {} : { body }) });
   const token = async (roles: object[]): Promise<string> => {
-    const account = await call('POST', '/service-accounts', { name: `ci-${++made}`, roles });
+    const account = await call('POST', '/service-accounts', { name: `ci-${++nameCount}`, roles });
     const given = await call('POST', `/service-accounts/${account.body.id}/tokens`, { label: 'ci' });
     return given.body.token;
   };
@@ -158,7 +158,7 @@ afterAll(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 beforeEach(() => {
-  folder = join(root, `folder-${++made}`);
+  folder = join(root, `folder-${++nameCount}`);
 });
 
 async function exported(): Promise<Tenant> {
@@ -243,7 +243,7 @@ describe('apply', () => {
     expect(await isolation()).toBe('none');
     edit('tools.yaml', (text) => text.replace('isolation: null', 'isolation: container'));
     expect((await reeve(target.admin, 'diff', folder)).err).toMatch(/tools\.yaml:\d+: isolation /);
-    const copy = join(root, `copy-${++made}`);
+    const copy = join(root, `copy-${++nameCount}`);
     expect(await reeve(target.admin, 'export', copy)).toMatchObject({ code: 0 });
     for (const name of ['contracts', 'compositions', 'bundles', '.'])
       expect(readdirSync(join(copy, name))).toEqual(readdirSync(join(folder, name)));
@@ -353,7 +353,7 @@ describe('a plan', () => {
   itAtNight('is made as it stands, and finished after a kill', async () => {
     await exported();
     const target = await tenant();
-    const plan = join(root, `plan-${++made}.json`);
+    const plan = join(root, `plan-${++nameCount}.json`);
     expect(await reeve(target.admin, 'diff', folder, '--plan', plan)).toMatchObject({ code: 4 });
     const { child, ended } = start(target.admin, ['apply', folder, '--plan', plan, '--yes']);
     child.stderr?.on('data', (chunk: Buffer) => {
@@ -370,7 +370,7 @@ describe('a plan', () => {
 
   it('ends with 3 when the hub changed since, and changes nothing', async () => {
     const source = await exported();
-    const plan = join(root, `plan-${++made}.json`);
+    const plan = join(root, `plan-${++nameCount}.json`);
     edit('contracts/a.yaml', (text) => text.replace('^/a/', '^/planned/'));
     const planned = () => reeve(source.admin, 'diff', folder, '--plan', plan);
     const apply = () => reeve(source.admin, 'apply', folder, '--plan', plan, '--yes');
@@ -389,7 +389,7 @@ describe('a plan', () => {
   itAtNight('is for one hub and tenant', async () => {
     small();
     const [one, other] = [await tenant(), await tenant()];
-    const plan = join(root, `plan-${++made}.json`);
+    const plan = join(root, `plan-${++nameCount}.json`);
     await reeve(one.admin, 'diff', folder, '--plan', plan);
     expect(await reeve(other.admin, 'apply', folder, '--plan', plan, '--yes')).toMatchObject({ code: 1 });
     writeFileSync(plan, '{}');

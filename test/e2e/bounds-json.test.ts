@@ -23,10 +23,7 @@ afterEach(async () => {
   expect((await hub.call('GET', '/api/v1/approvals', { cookie })).body).toEqual([]);
   expect((await hub.call('GET', '/api/v1/bundles', { cookie })).body).toEqual([]);
 });
-afterAll(async () => {
-  expect(hub.output).not.toMatch(/"level":"(error|fatal)"/);
-  await hub.remove();
-});
+afterAll(() => hub.remove());
 
 const inApproval = (json: string) => `{"agent_id":"a","tool_name":"t","message":"m","tool_args":${json}}`;
 const inValue = (json: string) => `{"value":${json}}`;

@@ -1,5 +1,5 @@
 // Commands of the program `reeve`, called in the process of the tests and ended as the program ends them.
-import { endOf } from '../../src/hub/commands/output.ts';
+import { runCommand } from '../../src/hub/commands/output.ts';
 import { type CommandRun, runHere } from '../run-here.ts';
 
 export type Command = (args: readonly string[]) => Promise<void>;
@@ -9,4 +9,4 @@ export const callCommand = (
   command: Command,
   args: readonly string[],
   env: { readonly [name: string]: string },
-): Promise<CommandRun> => runHere(() => endOf(() => command(args)), { env, hasOnlyEnv: true });
+): Promise<CommandRun> => runHere(() => runCommand(() => command(args)), { env, hasOnlyEnv: true });

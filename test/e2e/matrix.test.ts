@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { bundleYaml } from '../contract/library.ts';
-import { rowsOfRun } from '../runs.ts';
+import { rowsOfCommit } from '../runs.ts';
 import { operatorToken, SharedHub } from './shared-hub.ts';
 
 const hub = new SharedHub();
@@ -333,8 +333,7 @@ const samples: { readonly [type: string]: unknown } = {
   null: null,
 };
 
-/** Per commit, the first is wrong for all fields but texts, and the second for all but lists. */
-const samplesOfRun = rowsOfRun(Object.entries(samples), 2);
+const { rows: samplesOfCommit, seed } = rowsOfCommit(Object.entries(samples), 2);
 
 const typesOf = (schema: JsonSchema): string[] =>
   (schema.anyOf ?? [schema]).flatMap((part) =>
@@ -344,7 +343,7 @@ const typesOf = (schema: JsonSchema): string[] =>
 const schemaOf = (route: RouteDeclaration): JsonSchema =>
   route.body ? (z.toJSONSchema(route.body, { io: 'input', unrepresentable: 'any' }) as JsonSchema) : {};
 
-describe('wrong types in every field of every route', () => {
+describe(`wrong types in every field of every route (SEED=${seed})`, () => {
   const cases = entries
     .filter(([, route]) => route.body && route.path !== '/api/v1/setup')
     .flatMap(([operation, route]) =>
@@ -366,7 +365,7 @@ describe('wrong types in every field of every route', () => {
 
   it.each(cases)('%s.%s', async (_operation, field, route, schema) => {
     const fitting = typesOf(schema);
-    for (const [type, value] of samplesOfRun) {
+    for (const [type, value] of samplesOfCommit) {
       const answer = await hub.call(route.method, fill(route, absent), {
         ...credentials(route),
         body: { [field]: value },
@@ -394,10 +393,10 @@ describe('wrong types in every field of every route', () => {
   ];
   const bodied = entries.filter(([, route]) => route.body && !route.optionalBody);
   /** All routes read a body in the same place. */
-  const bodiedOfRun = rowsOfRun(bodied, 20);
+  const { rows: bodiedOfCommit } = rowsOfCommit(bodied, 20);
 
   it.each(hostile)('%s is a clear 4xx on every route with a body', async (_name, body) => {
-    for (const [operation, route] of bodiedOfRun) {
+    for (const [operation, route] of bodiedOfCommit) {
       const answer = await hub.call(route.method, fill(route, absent), { ...credentials(route), body });
       expect({
         operation,

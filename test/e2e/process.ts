@@ -1,8 +1,9 @@
 // A real hub process for end-to-end tests: started from the compiled files on a free port, stopped or killed, restarted
 // on the same data.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../../bench/suite/free-port.ts';
@@ -38,9 +39,9 @@ export async function run(
 export const lines = (text: string): string[] => text.trim().split('\n');
 
 export class HubProcess {
-  /** Contains the data, unless the settings name another folder. */
-  readonly folder = mkdtempSync(join(tmpdir(), 'reeve-e2e-'));
-  /** Made by the first start. */
+  /** Contains the data, unless the settings name another folder. Created by the first start. */
+  readonly folder = join(tmpdir(), `reeve-e2e-${randomUUID()}`);
+  /** Created by the first start. */
   readonly dataDir: string;
   readonly settings: { readonly [name: string]: string };
   readonly #main: string;
@@ -74,6 +75,7 @@ export class HubProcess {
     // A port of our own choice, so that it can be taken again after a kill (one that the system chose would rest for a
     // minute).
     if (this.port === 0) this.port = await freePort();
+    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const child = spawn(process.execPath, [this.#main], {
       env: {
         PATH: process.env.PATH ?? '',
@@ -159,6 +161,11 @@ export class HubProcess {
       headers: response.headers,
       body: isJson && text !== '' ? JSON.parse(text) : text,
     };
+  }
+
+  /** A user's address. */
+  emailOf(name: string): string {
+    return `${name}@example.com`;
   }
 
   /** Sets up the first admin and signs in; returns the cookie. */

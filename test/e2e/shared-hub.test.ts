@@ -30,17 +30,19 @@ it('is ended by no file', async () => {
   await expect(first.stop()).rejects.toThrow('starts its own');
 });
 
-it('ends with its worker, also when nobody could end it, and leaves no folder', async () => {
+it('ends with its worker, also when a signal ends the whole suite, and leaves no folder', async () => {
   const script = `
     import { startHub } from ${JSON.stringify(new URL('shared-hub.ts', import.meta.url).href)};
-    const { child, folder } = await startHub();
-    console.log(JSON.stringify({ pid: child.pid, folder }));`;
+    const { hub, guard } = await startHub();
+    console.log(JSON.stringify({ pid: hub.child.pid, guardPid: guard.pid, folder: hub.folder }));`;
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   const worker = spawn(process.execPath, ['--import', loader, '--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = (await once(worker.stdout, 'data')) as [Buffer];
-  const { pid, folder } = JSON.parse(line.toString()) as { pid: number; folder: string };
+  const { pid, guardPid, folder } = JSON.parse(line.toString()) as {
+    [name in 'pid' | 'guardPid']: number;
+  } & { folder: string };
   const isRunning = (): boolean => {
     try {
       return process.kill(pid, 0);
@@ -49,6 +51,7 @@ it('ends with its worker, also when nobody could end it, and leaves no folder', 
     }
   };
   expect([isRunning(), existsSync(folder)]).toEqual([true, true]);
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) process.kill(guardPid, signal);
   worker.kill('SIGKILL');
   await expect.poll(() => [isRunning(), existsSync(folder)]).toEqual([false, false]);
 });

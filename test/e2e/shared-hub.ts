@@ -1,6 +1,10 @@
 // One hub process for each worker of the tests: files that need no settings of their own, and do not end the process,
 // share it. Each file has a tenant of its own. A start takes a second of the processor, a tenant a tenth of it.
-import { spawn } from 'node:child_process';
+// All files send from one network, and share its limits: sign-ins and wrong operator tokens (100,000 in five minutes),
+// chat callbacks with a wrong signature (60 a minute), connections, and bodies in memory. A file that reaches a limit
+// of the network or the node starts a hub of its own.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { HubProcess } from './process.ts';
 
 /** Of the shared processes. */
@@ -24,28 +28,31 @@ const isRunning = ({ child }: HubProcess): boolean => child?.exitCode === null &
  * Ends the process and removes its folder when this worker ends, however it ends: the pipe to a process in another
  * group, which Ctrl-C does not reach, closes.
  */
-function endWithWorker({ child, folder }: HubProcess): void {
-  const script = 'cat > /dev/null; kill -9 "$1"; rm -rf "$2"';
+async function endWithWorker({ child, folder }: HubProcess): Promise<ChildProcess> {
+  // Signals to the whole suite (scripts/test-suite.mjs) leave the guard alive until the folder is removed.
+  const script = 'trap "" HUP INT TERM; echo; cat > /dev/null; kill -9 "$1"; rm -rf "$2"';
   const guard = spawn('sh', ['-c', script, 'sh', String(child?.pid), folder], {
     detached: true,
-    stdio: ['pipe', 'ignore', 'ignore'],
+    stdio: ['pipe', 'pipe', 'ignore'],
   });
   guard.unref();
+  await once(guard.stdout, 'data');
+  guard.stdout.destroy();
+  return guard;
 }
 
-/** A process that ends with this one. */
-export async function startHub(): Promise<HubProcess> {
+/** A process that ends with this one, and its guard. */
+export async function startHub(): Promise<{ readonly hub: HubProcess; readonly guard: ChildProcess }> {
   const hub = new HubProcess(settings);
   await hub.start();
-  endWithWorker(hub);
-  return hub;
+  return { hub, guard: await endWithWorker(hub) };
 }
 
 /** The worker's process; a new one if the last one crashed. */
 async function hubOfWorker(): Promise<HubProcess> {
   const hub = await workerHub?.catch(() => null);
   if (hub && isRunning(hub)) return hub;
-  workerHub = startHub();
+  workerHub = startHub().then(({ hub: started }) => started);
   return workerHub;
 }
 
@@ -58,9 +65,9 @@ export class SharedHub extends HubProcess {
     super(settings);
   }
 
-  /** Addresses are unique in an installation, and names in a tenant. */
-  emailOf(name: string): string {
-    return `${name}@${this.#tenant}.example`;
+  /** Unique in the installation. Begins as the address of another hub's user, which tests of the console look for. */
+  override emailOf(name: string): string {
+    return `${name}@example.com.${this.#tenant}.example`;
   }
 
   /** Creates the tenant. */
@@ -91,13 +98,15 @@ export class SharedHub extends HubProcess {
     throw new Error('other files use this process too: a file that stops it starts its own');
   }
 
-  /** Leaves the process to the next file. @throws if it crashed */
+  /** Leaves the process to the next file. @throws if the process crashed or logged an error during this file */
   override async remove(): Promise<void> {
     for (const stream of this.#streams) stream?.off('data', this.#take);
     await super.remove();
     if (this.#process && !isRunning(this.#process)) {
       throw new Error(`the shared hub ended:\n${this.#process.output}`);
     }
+    const errors = this.output.match(/^.*"level":"(?:error|fatal)".*$/gm);
+    if (errors) throw new Error(`the shared hub logged errors:\n${errors.join('\n')}`);
   }
 
   get #streams() {

@@ -1,6 +1,7 @@
 // People's acts are in the audit chain: one entry for each change, none for a refusal.
 import { expect, it } from 'vitest';
-import { auditSubjects, entriesOf } from '../../src/audit/record.ts';
+import { auditSubjects } from '../../src/audit/record/subjects.ts';
+import { entriesOf } from '../../src/audit/record.ts';
 import { eventGrammar } from '../../src/event/rules/query/fields.ts';
 import { principalOf } from '../../src/http/contract/principal.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';

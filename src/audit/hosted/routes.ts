@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { auditActorTypes, auditSubjects, signedHeadRecord } from '../record.ts';
+import { auditSubjects } from '../record/subjects.ts';
+import { auditActorTypes, signedHeadRecord } from '../record.ts';
 
 export const auditActorType = z.enum(auditActorTypes);
 export const auditSubjectType = z.enum(auditSubjects);

@@ -28,7 +28,7 @@ function exitCodeOf(error: unknown): number {
 }
 
 /** Runs a command; one that fails prints the words of its error. Returns the exit code, undefined after success. */
-export async function endOf(command: () => Promise<void>): Promise<number | undefined> {
+export async function runCommand(command: () => Promise<void>): Promise<number | undefined> {
   try {
     await command();
     return undefined;

@@ -6,11 +6,13 @@ const shortMs = 0.3;
 
 /**
  * Resolves right after a short turn, so that hardly anything has come since the loop looked for new connections.
- * @param max resolves after so many turns, however long they were
+ * @param maxMs resolves after so long, however long the turns were
  */
-export async function shortTurn(max = 50): Promise<void> {
-  for (let turns = 0; turns < max; turns++) {
-    const begun = performance.now();
+export async function waitForShortTurn(maxMs = 250): Promise<void> {
+  const end = performance.now() + maxMs;
+  // The rest of this turn does not look for new connections.
+  await nextTurn();
+  for (let begun = performance.now(); begun < end; begun = performance.now()) {
     await nextTurn();
     if (performance.now() - begun < shortMs) return;
   }

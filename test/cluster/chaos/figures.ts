@@ -1,4 +1,4 @@
-// Figures of a run: percentiles, and how a promise's outcome is told. Measures nothing.
+// Figures of a run: percentiles, and a description of a promise's outcome. Measures nothing.
 
 /** The result of one promise under one seed. */
 export interface Report {
@@ -46,7 +46,7 @@ export function busiest(
   return { count, share: sorted.length === 0 ? 0 : count / sorted.length };
 }
 
-export function told(report: Report): string {
+export function describeReport(report: Report): string {
   const kept = report.violations.length === 0 ? 'kept' : 'BROKEN';
   const figures = Object.entries(report.figures).map(([name, value]) => `${name} ${value}`);
   const lines = [

@@ -3,7 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Report, type Size, told } from './figures.ts';
+import { describeReport, type Report, type Size } from './figures.ts';
 import { type Fleet, startEmbedded, startFleet } from './fleet.ts';
 import { suites as all, embedded } from './promises/index.ts';
 import { attempt } from './trial.ts';
@@ -101,7 +101,7 @@ async function run(): Promise<void> {
         fleet ??= await start();
         const report = await attempt(suite, fleet, seed, size);
         reports.push(report);
-        say(told(report));
+        say(describeReport(report));
         if (values.logs && report.violations.length > 0) await keepLogs(values.logs, fleet, report);
         if (values.json) process.stdout.write(`${JSON.stringify(report)}\n`);
         // A fleet that cannot be mended must not spoil the runs that follow, nor what one seed has stored those of

@@ -1,8 +1,8 @@
 // The short form: each promise once, on one fleet of three nodes that every promise leaves whole. SEED chooses another
-// schedule. A file of tests has a fleet of its own, so that two run side by side.
+// schedule. A file of tests has a fleet of its own, so that two files run side by side.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isNightly } from '../../runs.ts';
-import { told } from './figures.ts';
+import { describeReport } from './figures.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { suites } from './promises/index.ts';
 import { attempt } from './trial.ts';
@@ -10,11 +10,11 @@ import { attempt } from './trial.ts';
 const seed = process.env.SEED ?? '1';
 
 /**
- * Held per commit by tests of their own, which name the parts of the promise one by one: kills of Redis and the store
- * by hub-outage, redis-outage and mongo-outage, a node that is paused, a key that is revoked and shards that are lost
- * by hub, and the restart of all nodes under load by rolling.
+ * Promises with tests of their own per commit, which name their parts one by one: kills of Redis and the store in
+ * hub-outage, redis-outage and mongo-outage, a node that is paused, a key that is revoked and shards that are lost in
+ * hub, and the restart of all nodes under load in rolling.
  */
-const held = new Set([2, 5, 6, 9, 10]);
+const testedPerCommit = new Set([2, 5, 6, 9, 10]);
 
 /** Registers the tests of the promises from number `first` to number `last`. */
 export function testPromises(first: number, last: number): void {
@@ -25,12 +25,12 @@ export function testPromises(first: number, last: number): void {
   }, 120_000);
   afterAll(() => fleet?.close(), 60_000);
 
-  const perCommit = suites.filter(({ promise }) => isNightly || !held.has(promise));
+  const perCommit = suites.filter(({ promise }) => isNightly || !testedPerCommit.has(promise));
   it.each(perCommit.filter(({ promise }) => promise >= first && promise <= last))(
     `promise $promise: $title (SEED=${seed})`,
     async (suite) => {
       const report = await attempt(suite, fleet, seed, 'short');
-      process.stderr.write(`${told(report)}\n`);
+      process.stderr.write(`${describeReport(report)}\n`);
       expect(report.violations).toEqual([]);
     },
     180_000,

@@ -1,7 +1,7 @@
 // The audit page: the filtered feed of the audit chain, and the chain as a file for offline verification.
 import { type JSX, useEffect } from 'react';
 import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
-import { auditSubjects } from '../../../audit/record.ts';
+import { auditSubjects } from '../../../audit/record/subjects.ts';
 import { auditGrammar } from '../../../event/rules/query/fields.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byCursor, useHosted, useHostedPages } from '../../lib/hosted-query.ts';

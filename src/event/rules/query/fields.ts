@@ -1,6 +1,6 @@
 // The fields that queries of each page may name. Pure; runs in browsers.
 import { agentStates } from '../../../agent/record/states.ts';
-import { auditSubjects } from '../../../audit/record.ts';
+import { auditSubjects } from '../../../audit/record/subjects.ts';
 import { environments } from '../../../shared/ids.ts';
 import { thenChoices, verdictChoices } from '../../record/words.ts';
 
