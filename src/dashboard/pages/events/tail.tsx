@@ -226,7 +226,8 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
   const again = state === 'refused' && <Button onClick={retry}>Retry</Button>;
   return (
     <div className="events-list">
-      {waiting.length > 0 && (
+      {/* It would move the table under the pointer. */}
+      {waiting.length > 0 && !isOverTerms && (
         <button type="button" className="pill" onClick={show}>
           Show {count(waiting.length)}
           {waiting.length === maxRows ? '+' : ''} new {waiting.length === 1 ? 'event' : 'events'}
