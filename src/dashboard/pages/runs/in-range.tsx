@@ -1,5 +1,6 @@
 // Runs that were active in the range of the page. The route lists the latest activity first and has no range, so pages
-// load until they are older than it, or until the list is long: each change of the figures reads all of them again.
+// load until they are older than it. A long list loads no further by itself: each change of the figures reads all of it
+// again.
 import { type JSX, type ReactNode, useState } from 'react';
 import { minuteMs } from '../../../shared/duration.ts';
 import type { HostedInput } from '../../lib/hosted.ts';
