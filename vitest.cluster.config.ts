@@ -56,7 +56,7 @@ export default defineConfig({
           name: 'nodes',
           include: ['test/cluster/**/*.test.ts'],
           exclude: adapters,
-          maxWorkers: 3,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,11 +1,11 @@
-// Runs the suites of the cluster's adapters, then the fleets, whose promises are times and which mostly wait. Beside
-// both, the tests on the other versions of Node take the processor time that is left. Their output is printed at the
-// end, in one piece. They also go on beside the second run of a suite's failed files.
+// Runs the suites of the cluster's adapters and, beside them, the tests on the other versions of Node; then, alone, the
+// fleets, whose promises are times. The output from the tests on other versions is printed at their end, in one piece.
+// They also go on beside the second run of a suite's failed files.
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { endWithSignal } from './end-with-signal.mjs';
 
-/** So that the adapters' suites and the fleets, which bound times, go first. */
+/** So that the adapters' suites, some of which bound times, go first. */
 const politely = 15;
 
 const children = new Set();
@@ -28,7 +28,7 @@ setPriority(nodes.pid, politely);
 const printed = [];
 for (const stream of [nodes.stdout, nodes.stderr]) stream.on('data', (chunk) => printed.push(chunk));
 
-const nodesPassed = ended(nodes);
-const passed = [await cluster('adapters'), await cluster('nodes'), await nodesPassed];
+const passed = await Promise.all([cluster('adapters'), ended(nodes)]);
 process.stdout.write(Buffer.concat(printed));
+passed.push(await cluster('nodes'));
 process.exitCode = passed.every(Boolean) ? 0 : 1;
