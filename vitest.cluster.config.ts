@@ -52,7 +52,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           ...shared,
-          // Whole fleets whose promises are times: the promises of chaos beside the other files, in two fleets.
+          // Whole fleets whose promises are times: the promises of chaos beside the other files, one after another.
           name: 'nodes',
           include: ['test/cluster/**/*.test.ts'],
           exclude: adapters,

@@ -4,7 +4,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** A name that matches no file does no harm. */
 const longest = [
   'test/cluster/chaos/promises.test.ts',
-  'test/cluster/chaos/later-promises.test.ts',
   'test/cluster/hub.test.ts',
   'test/cluster/rolling.test.ts',
   'test/cluster/hub-outage.test.ts',

@@ -191,7 +191,6 @@ describe('two nodes', () => {
     const refused = await deploy(0);
     expect(refused.status, JSON.stringify(refused.body)).toBe(503);
     expect(refused.headers.get('retry-after')).not.toBeNull();
-    await failCalls();
     expect(stream.ended).toBe(false);
     await services.mongo.start();
     const begun = performance.now();
@@ -199,7 +198,7 @@ describe('two nodes', () => {
     await eventually('a deployment', async () => ((await deploy(1)).status === 201 ? true : undefined));
     console.log(`store back: a deployment went through after ${Math.round(performance.now() - begun)} ms`);
     expect(performance.now() - begun).toBeLessThan(10_000);
-    await loggedOnce('cannot reach the store', 'the store is back');
+    await loggedOnce('the store is back');
   });
 
   it('name the streams that a drain ended, and each node in its lines', async () => {
