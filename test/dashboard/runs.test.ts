@@ -269,7 +269,7 @@ describe('the runs page', () => {
       await route.fulfill({ json: { ...reply, runs: many, next_cursor: `page-${number + 1}` } });
     });
     // A sort reads all pages.
-    await page.goto('/dashboard/runs?sort=run');
+    await page.goto('/dashboard/runs?sort=agent');
     await page.getByText('2,000 runs of this range among the newest 2,000').waitFor();
     await page.getByRole('button', { name: 'Search further' }).click();
     await page.getByText('7,000 runs of this range among the newest 7,000').waitFor();
