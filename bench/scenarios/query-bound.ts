@@ -1,11 +1,11 @@
 // The bound of queries, without a hub: a bare server that reads the newest 100 rows of one agent by an index in SQLite
 // and answers with them as JSON.
-import type { us_listen_socket } from 'uWebSockets.js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { loadUws } from '../../adapters/uws/load.ts';
 import { agentCount, agentName, batchSize, makeBatch } from '../batch.ts';
+import { listenBare } from '../suite/bare-server.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
 
 export const newestRowsText =
@@ -55,11 +55,7 @@ async function run({ folder, rows }: Order): Promise<string> {
     response.writeHeader('Content-Type', 'application/json');
     response.end(readNewest(request.getQuery('agent') ?? ''));
   });
-  const listening = await new Promise<us_listen_socket | false>((resolve) => {
-    app.listen('127.0.0.1', 0, resolve);
-  });
-  if (!listening) throw new Error('There is no port for the bare server.');
-  return `http://127.0.0.1:${uws.us_socket_local_port(listening)}`;
+  return `http://127.0.0.1:${uws.us_socket_local_port(await listenBare(app))}`;
 }
 
 serveOrders(import.meta.url, run);

@@ -138,6 +138,8 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   await fillHub(hub, clients, keys[0] ?? '', await newHostedKey(hub.url, admin), rows);
   const boundOrigin = await clients.bound.serve(hub.dataFolder, rows);
   const { requester } = clients;
+  const agents = Math.min(agentCount, batchesOf(rows));
+  const secondsOfFast = Math.max(seconds, leastCalls / fastPerSecond);
   const ask = (
     { path, isSlow, percentile = 99 }: Question,
     headers: { readonly [name: string]: string },
@@ -145,7 +147,7 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   ) =>
     measureSample(hub.pid, [requester.pid], () =>
       requester.open({
-        agents: Math.min(agentCount, batchesOf(rows)),
+        agents,
         origin: hub.url,
         calls: [
           {
@@ -155,7 +157,7 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
           },
         ],
         seed: seed + n,
-        seconds: isSlow || percentile !== 99 ? seconds : Math.max(seconds, leastCalls / fastPerSecond),
+        seconds: isSlow || percentile !== 99 ? seconds : secondsOfFast,
         perSecond: isSlow ? slowPerSecond : fastPerSecond,
         onRefusal: 'retry',
       }),
@@ -175,11 +177,11 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
     // The same client at the same rate: at 20 calls a second both processes find cold caches.
     measureBound: async (n) => ({
       newest: await requester.open({
-        agents: Math.min(agentCount, batchesOf(rows)),
+        agents,
         origin: boundOrigin,
         calls: [{ method: 'GET', path: '/?agent={agent}', headers: {} }],
         seed: seed + n,
-        seconds: Math.max(seconds, leastCalls / fastPerSecond),
+        seconds: secondsOfFast,
         perSecond: fastPerSecond,
       }),
     }),

@@ -1,8 +1,8 @@
 // The load of autocannon in a process of its own, and in another a bare server of the same native library that sends
 // the same bytes as the hub.
-import type { us_listen_socket } from 'uWebSockets.js';
 import autocannon from 'autocannon';
 import { loadUws } from '../../adapters/uws/load.ts';
+import { listenBare } from '../suite/bare-server.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
 
 export interface BareAnswer {
@@ -50,11 +50,7 @@ async function serve(answers: readonly BareAnswer[]): Promise<number> {
       response.end(body);
     });
   }
-  const listening = await new Promise<us_listen_socket | false>((resolve) => {
-    app.listen('127.0.0.1', 0, resolve);
-  });
-  if (!listening) throw new Error('There is no port for the bare server.');
-  return uws.us_socket_local_port(listening);
+  return uws.us_socket_local_port(await listenBare(app));
 }
 
 async function rate({ url, callers, connections, seconds }: RateOrder): Promise<number> {

@@ -1,7 +1,8 @@
 // The bound of streams, in a process of its own: a bare uWebSockets.js loop with one prepared buffer, and one cork and
 // one write for each stream.
-import type { HttpResponse, us_listen_socket } from 'uWebSockets.js';
+import type { HttpResponse } from 'uWebSockets.js';
 import { loadUws } from '../../adapters/uws/load.ts';
+import { listenBare } from '../suite/bare-server.ts';
 import { ClientProcess, serveOrders } from '../suite/client-process.ts';
 import { freePort } from '../suite/free-port.ts';
 
@@ -53,13 +54,8 @@ async function start(frameBytes: number): Promise<number> {
     response.cork(() => response.writeHeader('Content-Type', 'text/event-stream').write(first));
     streams.add(response);
   });
-  const listen = (port: number) =>
-    new Promise<us_listen_socket | false>((resolve) => {
-      app.listen('127.0.0.1', port, resolve);
-    });
   const port = await freePort();
-  for (let queue = 0; queue < acceptQueues; queue++)
-    if (!(await listen(port))) throw new Error('There is no port for the bare server.');
+  for (let queue = 0; queue < acceptQueues; queue++) await listenBare(app, port);
   return port;
 }
 

@@ -12,8 +12,8 @@ export async function waitForShortTurn(maxMs = 250): Promise<void> {
   const end = performance.now() + maxMs;
   // The rest of this turn does not look for new connections.
   await nextTurn();
-  for (let begun = performance.now(); begun < end; begun = performance.now()) {
+  for (let start = performance.now(); start < end; start = performance.now()) {
     await nextTurn();
-    if (performance.now() - begun < shortMs) return;
+    if (performance.now() - start < shortMs) return;
   }
 }

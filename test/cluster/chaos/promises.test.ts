@@ -2,13 +2,12 @@
 // schedule.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isNightly } from '../../runs.ts';
-import { describeReport, type Report } from './figures.ts';
+import { describeReport } from './figures.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { suites } from './promises/index.ts';
 import { attempt } from './trial.ts';
 
 const seed = process.env.SEED ?? '1';
-const reports: Report[] = [];
 let fleet: Fleet;
 
 beforeAll(async () => {
@@ -28,7 +27,6 @@ it.each(perCommit)(
   `promise $promise: $title (SEED=${seed})`,
   async (suite) => {
     const report = await attempt(suite, fleet, seed, 'short');
-    reports.push(report);
     process.stderr.write(`${describeReport(report)}\n`);
     expect(report.violations).toEqual([]);
   },

@@ -111,11 +111,21 @@ ${words.list}:
 `;
 
 export const starterBundle = starterDocument({
-  ...{ kind: 'ContractBundle', noun: 'bundle', list: 'contracts' },
-  ...{ effect: 'effect', deny: 'deny', ask: 'approve', tags: '\n      tags: [secrets]' },
+  kind: 'ContractBundle',
+  noun: 'bundle',
+  list: 'contracts',
+  effect: 'effect',
+  deny: 'deny',
+  ask: 'approve',
+  tags: '\n      tags: [secrets]',
 });
 
 export const starterRuleset = starterDocument({
-  ...{ kind: 'Ruleset', noun: 'ruleset', list: 'rules' },
-  ...{ effect: 'action', deny: 'block', ask: 'ask', tags: '' },
+  kind: 'Ruleset',
+  noun: 'ruleset',
+  list: 'rules',
+  effect: 'action',
+  deny: 'block',
+  ask: 'ask',
+  tags: '',
 });
