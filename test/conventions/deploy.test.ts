@@ -241,6 +241,16 @@ describe('deploy/nginx.conf', () => {
     }
   });
 
+  it('repeats PUT and DELETE for values of sessions alone, where the last write counts', () => {
+    const [, values = ''] = /location ~ (\S+) \{\s*proxy_pass http:\/\/hubs;/.exec(conf) ?? [];
+    const all: readonly RouteDeclaration[] = apiFamilies.flatMap(({ routes }) => Object.values(routes));
+    const repeated = all.filter(({ path, method }) => new RegExp(values).test(path) && method !== 'POST');
+    expect(new Set(repeated.map(({ method }) => method))).toEqual(new Set(['GET', 'PUT', 'DELETE']));
+    expect(new Set(repeated.map(({ path }) => path))).toEqual(
+      new Set(['/api/v1/sessions/{key+}', '/v1/sessions/{key+}']),
+    );
+  });
+
   it('finds a hub again that was made anew: names are looked up once, so addresses are fixed', () => {
     const addresses = hubs.map((hub) => {
       const joined = (hub?.networks ?? {}) as { readonly edge?: { readonly ipv4_address?: string } };
