@@ -29,10 +29,14 @@ const { name, columns } = registrationRecord;
 const listed = { name, columns: columns.filter(({ field }) => field !== 'manifest') };
 export const summaries = tableOf<RegistrationSummary, OwnColumns>(listed, own);
 
-const seenFields: ReadonlySet<string> = new Set<keyof SeenRegistration>(['bundleName', 'tags', 'retiredAt']);
-const seen = tableOf<SeenRegistration>({
+const assignmentFields: ReadonlySet<string> = new Set<keyof SeenRegistration>([
+  'bundleName',
+  'tags',
+  'retiredAt',
+]);
+const assignments = tableOf<SeenRegistration>({
   name,
-  columns: columns.filter(({ field }) => seenFields.has(field)),
+  columns: columns.filter(({ field }) => assignmentFields.has(field)),
 });
 
 export const registrationOf =
@@ -48,28 +52,30 @@ export const registrationOf =
 /** Answers for nearly all agents: a message to the event loop contains each of them once. */
 const plain: SeenRegistration = { bundleName: null, tags: {}, retiredAt: null };
 const answers = {
-  registered: { registration: plain, isNew: true },
-  noted: { registration: plain, isNew: false },
+  newAgent: { registration: plain, isNew: true },
+  oldAgent: { registration: plain, isNew: false },
 } as const satisfies { readonly [name: string]: SeenAgent };
 
-function seenAgain(registration: SeenRegistration | null): SeenAgent {
-  const { bundleName = null, retiredAt = null, tags = {} } = registration ?? {};
-  const isPlain = bundleName === null && retiredAt === null && Object.keys(tags).length === 0;
-  return registration && isPlain ? answers.noted : { registration, isNew: false };
+function answerOf(registration: SeenRegistration | null): SeenAgent {
+  const isPlain =
+    registration?.bundleName === null &&
+    registration.retiredAt === null &&
+    Object.keys(registration.tags).length === 0;
+  return isPlain ? answers.oldAgent : { registration, isNew: false };
 }
 
 // Made once: a text that is joined at each call is also hashed at each call, to find its prepared statement.
-const spoken = (api: string, loadsAny: string): string =>
+const setVocabulary = (api: string, loadsAny: string): string =>
   `last_api = ifnull(${api}, last_api), loads_any = ifnull(${loadsAny}, loads_any)`;
 const statements = {
-  move: `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, seen_envs = seen_envs | ?7, ${spoken('?5', '?6')}
-           WHERE tenant_id = ?3 AND agent_id = ?4
-           AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${seen.columns}`,
+  move: `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, seen_envs = seen_envs | ?7,
+           ${setVocabulary('?5', '?6')} WHERE tenant_id = ?3 AND agent_id = ?4
+           AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${assignments.columns}`,
   /** Adds none when there is one. */
   add: `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`,
   addEnv: 'UPDATE registrations SET seen_envs = seen_envs | ? WHERE id = ?',
   bringBack: `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, seen_envs = seen_envs | ?6,
-           ${spoken('?4', '?5')} WHERE id = ?3 RETURNING ${seen.columns}`,
+           ${setVocabulary('?4', '?5')} WHERE id = ?3 RETURNING ${assignments.columns}`,
 };
 
 /** Makes `AgentStore.noteSeen`. */
@@ -79,21 +85,21 @@ export function agentSeen(db: Database): (...args: Parameters<AgentStore['noteSe
   return (tenantId, agentId, env, now, newId, on) => {
     const vocabulary = [on?.api ?? null, on?.loadsAny === undefined ? null : Number(on.loadsAny)];
     const row = db.get(statements.move, [env, now, tenantId, agentId, ...vocabulary, envBit(env)]);
-    if (row) return seenAgain(seen.read(row));
+    if (row) return answerOf(assignments.read(row));
     if (newId !== null) {
       const added = newRegistration({ tenantId, agentId, env, now, on, id: newId });
-      if (db.run(statements.add, registrations.values(added)) === 1) return answers.registered;
+      if (db.run(statements.add, registrations.values(added)) === 1) return answers.newAgent;
     }
     const agent = get(tenantId, agentId);
-    if (agent === null) return seenAgain(null);
+    if (agent === null) return answerOf(null);
     const { id, bundleName, tags, retiredAt } = agent;
     if (retiredAt === null) {
       // One that was seen later than now keeps that, but was in this environment, too.
       if (!agent.seenEnvs.includes(env)) db.run(statements.addEnv, [envBit(env), id]);
-      return seenAgain({ bundleName, tags, retiredAt });
+      return answerOf({ bundleName, tags, retiredAt });
     }
-    if (newId === null) return seenAgain({ bundleName, tags, retiredAt });
+    if (newId === null) return answerOf({ bundleName, tags, retiredAt });
     const back = db.get(statements.bringBack, [env, now, id, ...vocabulary, envBit(env)]);
-    return { registration: seen.maybe(back), isNew: true };
+    return { registration: assignments.maybe(back), isNew: true };
   };
 }

@@ -90,7 +90,7 @@ async function runClosed(order: ClosedRequests, caller: HttpCaller): Promise<Req
   return { requests, elapsedMs: performance.now() - began };
 }
 
-function lastingRefusal({ message }: Error, refusedMs: number, waitMs: number): Error {
+function lastRefusalOf({ message }: Error, refusedMs: number, waitMs: number): Error {
   const [refusedSeconds, waitSeconds] = [refusedMs, waitMs].map((ms) => Math.round(ms / 100) / 10);
   return new Error(
     `${message} It was refused for ${refusedSeconds} s, and its next try is due in ${waitSeconds} s. ` +
@@ -114,7 +114,7 @@ async function runOpen(order: OpenRequests, caller: HttpCaller): Promise<OpenReq
       const waitMs = Math.max(retryMs, retryAfterMs ?? 0);
       const refusedMs = performance.now() - began;
       if (refusedMs + waitMs > maxRefusedMs)
-        throw lastingRefusal(refusalOf(call, status, text), refusedMs, waitMs);
+        throw lastRefusalOf(refusalOf(call, status, text), refusedMs, waitMs);
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   });

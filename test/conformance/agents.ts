@@ -11,10 +11,10 @@ const manifest = (agentId: string, policyVersion = 'v1'): AgentManifest => ({
   contracts: [{ id: 'c', type: 'pre', tool: ['a', '$b.c'], mode: 'enforce' }],
 });
 
-/** The whole registration of an agent that was noted. */
-const noted = async (agents: AgentStore, ...seen: Parameters<AgentStore['noteSeen']>) => {
-  const { registration, isNew } = await agents.noteSeen(...seen);
-  const [tenantId, agentId] = seen;
+/** Notes an agent. @returns its whole registration */
+const noteAgent = async (agents: AgentStore, ...call: Parameters<AgentStore['noteSeen']>) => {
+  const { registration, isNew } = await agents.noteSeen(...call);
+  const [tenantId, agentId] = call;
   const whole = await agents.get(tenantId, agentId);
   expect(whole).toMatchObject(registration ?? {});
   return { registration: whole, isNew };
@@ -60,11 +60,11 @@ export function agentsContract(name: string, open: Open): void {
       const { agents } = shared.get();
       const tenantId = uuid();
       await agents.noteSeen(tenantId, 'a', 'production', t0 + 10, uuid());
-      expect(await noted(agents, tenantId, 'a', 'staging', t0 + 5, uuid())).toMatchObject({
+      expect(await noteAgent(agents, tenantId, 'a', 'staging', t0 + 5, uuid())).toMatchObject({
         registration: { lastEnv: 'production', lastSeenAt: t0 + 10 },
         isNew: false,
       });
-      expect(await noted(agents, tenantId, 'a', 'staging', t0 + 15, null)).toMatchObject({
+      expect(await noteAgent(agents, tenantId, 'a', 'staging', t0 + 15, null)).toMatchObject({
         registration: { lastEnv: 'staging', lastSeenAt: t0 + 15, createdAt: t0 + 10 },
         isNew: false,
       });
@@ -82,7 +82,7 @@ export function agentsContract(name: string, open: Open): void {
         agents.noteSeen(tenantId, 'b', 'staging', t0 + 30, uuid()),
         agents.noteSeen(tenantId, 'b', 'development', t0 + 30, uuid()),
       ]);
-      const { registration } = await noted(agents, tenantId, 'b', 'staging', t0 + 40, null);
+      const { registration } = await noteAgent(agents, tenantId, 'b', 'staging', t0 + 40, null);
       expect(registration).toMatchObject({ lastEnv: 'staging', seenEnvs: ['staging', 'development'] });
       const { items } = await agents.list(tenantId, { limit: 9, after: null });
       expect(items.map((one) => one.seenEnvs)).toEqual([seenEnvs, ['staging', 'development']]);
@@ -151,7 +151,7 @@ export function agentsContract(name: string, open: Open): void {
       expect(await agents.listReports(tenantId, 'production', 9)).toMatchObject([{ agentId: 'young' }]);
       const retired = { ...before, retiredAt: t0 };
       expect(await agents.get(tenantId, 'a')).toEqual(retired);
-      expect(await noted(agents, tenantId, 'a', 'staging', t0 + 1, null)).toEqual({
+      expect(await noteAgent(agents, tenantId, 'a', 'staging', t0 + 1, null)).toEqual({
         registration: retired,
         isNew: false,
       });
@@ -201,7 +201,7 @@ export function agentsContract(name: string, open: Open): void {
     it('an update changes what the patch names', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      const { registration: first } = await noted(agents, tenantId, 'a', 'production', t0, uuid());
+      const { registration: first } = await noteAgent(agents, tenantId, 'a', 'production', t0, uuid());
       const patch = { displayName: 'Agent A', tags: { team: 'x' }, bundleName: 'base' };
       expect(await agents.update(tenantId, 'a', patch)).toEqual({ ...first, ...patch });
       expect(await agents.update(tenantId, 'a', { bundleName: null })).toEqual({
@@ -326,7 +326,7 @@ export function agentsContract(name: string, open: Open): void {
     it('tenants do not see or change each other', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      const { registration: mine } = await noted(agents, tenantId, 'a', 'production', t0, uuid());
+      const { registration: mine } = await noteAgent(agents, tenantId, 'a', 'production', t0, uuid());
       const stranger = uuid();
       expect(await agents.get(stranger, 'a')).toBeNull();
       expect(await listed(agents, stranger)).toEqual([]);
