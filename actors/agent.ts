@@ -87,6 +87,34 @@ function connected(
   };
 }
 
+const ignore = (): void => undefined;
+
+/**
+ * Notes a stream that follows its agent's assignment. Apart from `connect`, which keeps room for its variables as long
+ * as it waits.
+ */
+function assigned(
+  state: State,
+  stream: AgentMessages['connect']['body'],
+  { registration, rules }: { readonly registration: Registered; readonly rules: readonly AssignmentRule[] },
+  context: ActorContext<ActorPorts>,
+): Outcome<AgentMessages['connect']['reply']> {
+  const key = readKey(context.key);
+  const { tags, effective: before } = state;
+  state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
+  const next = resolve(state, registration, rules, key, context);
+  state.effective = next;
+  // A `resolve` that follows a change of rules or of the assignment finds no difference any more. A stream's own
+  // tags move no other stream.
+  const shouldMove =
+    before !== null &&
+    before.bundleName !== next.bundleName &&
+    hasOther(state.connections, stream.connectionId, context.now()) &&
+    resolve({ ...state, tags }, registration, rules, key, context).bundleName !== before.bundleName;
+  const outcome = connected(state, stream, next, context);
+  return shouldMove ? { ...outcome, ...moveStreams(next, true, context, outcome.tells) } : outcome;
+}
+
 /** True with an open stream other than `id`. */
 function hasOther(first: Connection | null, id: string, now: number): boolean {
   for (let one = first; one; one = one.next) if (one.id !== id && !isOver(one, now)) return true;
@@ -116,8 +144,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
   handlers: {
     async connect(state, stream, context) {
       const { ports } = context;
-      const key = readKey(context.key);
-      const { tenantId, env, agentId } = key;
+      const { tenantId, env, agentId } = readKey(context.key);
       const registered = ports.registrar.noteSeen(
         { tenantId, env, keyId: stream.keyId, on: stream.on },
         agentId,
@@ -130,22 +157,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       // wait once. A rule change during the read makes the agents that connected earlier resolve again.
       const rulesRead = ports.store.rules.list(tenantId);
       // Thrown below, unless the registration fails, too. Promise.all would take more than both.
-      rulesRead.catch(() => undefined);
-      const registration = await registered;
-      const rules = await rulesRead;
-      const { tags, effective: before } = state;
-      state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
-      const next = resolve(state, registration, rules, key, context);
-      state.effective = next;
-      // A `resolve` that follows a change of rules or of the assignment finds no difference any more. A stream's own
-      // tags move no other stream.
-      const shouldMove =
-        before !== null &&
-        before.bundleName !== next.bundleName &&
-        hasOther(state.connections, stream.connectionId, context.now()) &&
-        resolve({ ...state, tags }, registration, rules, key, context).bundleName !== before.bundleName;
-      const outcome = connected(state, stream, next, context);
-      return shouldMove ? { ...outcome, ...moveStreams(next, true, context, outcome.tells) } : outcome;
+      rulesRead.catch(ignore);
+      return assigned(state, stream, { registration: await registered, rules: await rulesRead }, context);
     },
 
     disconnect(state, { connectionId }) {

@@ -1,5 +1,5 @@
 // Ports of the hub's actors. Holds no logic.
-import type { Registration } from '../src/agent/record.ts';
+import type { SeenRegistration } from '../src/agent/port.ts';
 import type { RuleSets } from '../src/agent/rules/assignment.ts';
 import type { Env } from '../src/shared/ids.ts';
 import type { Meters } from '../src/shared/meters.ts';
@@ -35,7 +35,7 @@ export interface ActorPorts {
         readonly on: SeenOn;
       },
       agentId: string,
-    ): Promise<Registration | null>;
+    ): Promise<SeenRegistration | null>;
   };
   /** Assignment rules, compiled. */
   readonly ruleSets: Pick<RuleSets, 'of'>;

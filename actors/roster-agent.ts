@@ -203,6 +203,8 @@ export function newestReport(
   versions: readonly ReportedVersion[],
   bundleName: string | null,
 ): ReportedVersion | null {
+  // Counting a fleet looks at each agent: most have reported nothing, or one version.
+  if (versions.length === 0) return null;
   const own = versions.filter((version) => version.bundleName === bundleName || version.bundleName === null);
   const candidates = bundleName === null || own.length === 0 ? versions : own;
   let newestVersion: ReportedVersion | null = null;

@@ -82,8 +82,9 @@ export class Roster {
   join(notice: StreamNotice, now = 0): string | null {
     let agent = this.#connected.get(notice.agentId);
     if (!agent) {
-      agent = this.#absent.get(notice.agentId) ?? new RosterAgent();
-      this.#absent.delete(notice.agentId);
+      agent = this.#absent.get(notice.agentId);
+      if (agent) this.#absent.delete(notice.agentId);
+      else agent = new RosterAgent();
       this.#connected.set(notice.agentId, agent);
     }
     const { pinned, connectedAt } = notice;

@@ -42,6 +42,8 @@ const bundle = (entryPoints) =>
     platform: 'node',
     format: 'esm',
     target: 'node20.19',
+    // Node has them all. In doubt about a name, esbuild makes a pattern anew each time that it is used.
+    supported: { 'regexp-unicode-property-escapes': true },
     external,
     plugins: [englishOnly],
     legalComments: 'linked',

@@ -6,6 +6,7 @@ import type { Ask } from './activation.ts';
 /** A class, because a fleet that comes back asks thousands of times at once: its methods are shared. */
 class Waiting implements Ask {
   abandoned = false;
+  /** Whole monotonic milliseconds, because only whole numbers are small. */
   readonly deadline: number;
   next: Waiting | null = null;
   before: Waiting | null = null;
@@ -90,7 +91,7 @@ export class Asks {
    */
   wait(send: (ask: Ask) => void): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const deadline = this.#clock.monotonic() + this.#timeoutMs;
+      const deadline = Math.ceil(this.#clock.monotonic() + this.#timeoutMs);
       const waiting = new Waiting(this.#waiting, deadline, resolve, reject);
       this.#arm(this.#timeoutMs);
       try {

@@ -55,14 +55,15 @@ class LocalLimits implements Limits {
     this.#sweep(now);
     const ofClass = this.#classOf(name);
     const { windows } = ofClass;
-    const window = opened(windows.get(name), windowMs);
+    const earlier = windows.get(name);
+    const window = opened(earlier, windowMs);
     this.#expire(window, now);
     if (window.sum + cost > max) return { ok: false, retryAfter: this.#wait(window, max, cost, now) };
     const left = Math.floor(max - window.sum - cost);
     if (cost === 0) return { ok: true, left };
     this.#add(window, max, cost, now);
     ofClass.windowMs = Math.max(ofClass.windowMs, windowMs);
-    windows.delete(name);
+    if (earlier !== undefined) windows.delete(name);
     windows.set(name, folded(window));
     keepNewest(windows, this.#maxWindows);
     return { ok: true, left };

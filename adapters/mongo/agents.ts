@@ -3,7 +3,7 @@
 // be repeated.
 
 import type { Collection, Filter } from 'mongodb';
-import type { AgentQuery, AgentStore, RegistrationPatch } from '../../src/agent/port.ts';
+import type { AgentQuery, AgentStore, RegistrationPatch, SeenRegistration } from '../../src/agent/port.ts';
 import {
   type Registration,
   type RegistrationSummary,
@@ -23,6 +23,12 @@ const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantI
 
 const record = (row: AgentRow): Registration =>
   registrationRecord.fromDocument({ ...row, seenEnvs: inOrder(row.seenEnvs) });
+
+const seenOf = ({ bundleName, tags, retiredAt }: Registration): SeenRegistration => ({
+  bundleName,
+  tags,
+  retiredAt,
+});
 
 function summary(row: AgentRow): RegistrationSummary {
   const { manifest: _manifest, ...rest } = record(row);
@@ -226,7 +232,7 @@ export function mongoAgents(
   return {
     async noteSeen(tenantId, agentId, env, now, newId, on) {
       const { row, isNew } = await noteSeen({ tenantId, agentId, env, now, newId, on: on ?? null });
-      return { registration: row && record(row), isNew };
+      return { registration: row && seenOf(record(row)), isNew };
     },
     async get(tenantId, agentId) {
       const row = await agents.findOne(one(tenantId, agentId));

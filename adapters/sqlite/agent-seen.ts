@@ -1,7 +1,7 @@
 // The registration of an agent that is seen: made, moved on, or brought back from retirement, in the transaction of the
 // caller.
 
-import type { AgentStore } from '../../src/agent/port.ts';
+import type { AgentStore, SeenAgent, SeenRegistration } from '../../src/agent/port.ts';
 import {
   newRegistration,
   type Registration,
@@ -9,7 +9,6 @@ import {
   registrationRecord,
 } from '../../src/agent/record.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
-import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import type { Database } from './database.ts';
 import { type Column, tableOf } from './table.ts';
 
@@ -30,17 +29,15 @@ const { name, columns } = registrationRecord;
 const listed = { name, columns: columns.filter(({ field }) => field !== 'manifest') };
 export const summaries = tableOf<RegistrationSummary, OwnColumns>(listed, own);
 
-interface Seen {
-  readonly tenantId: string;
-  readonly agentId: string;
-  readonly env: Env;
-  readonly now: number;
-  readonly on: SeenOn | undefined;
-}
-
-/** Sets what an agent speaks, as far as it is known. */
-const speaks = (api: string, loadsAny: string): string =>
-  `last_api = ifnull(${api}, last_api), loads_any = ifnull(${loadsAny}, loads_any)`;
+const assignmentFields: ReadonlySet<string> = new Set<keyof SeenRegistration>([
+  'bundleName',
+  'tags',
+  'retiredAt',
+]);
+const assignments = tableOf<SeenRegistration>({
+  name,
+  columns: columns.filter(({ field }) => assignmentFields.has(field)),
+});
 
 export const registrationOf =
   (db: Database) =>
@@ -52,46 +49,57 @@ export const registrationOf =
       ]),
     );
 
+/** Answers for nearly all agents: a message to the event loop contains each of them once. */
+const plain: SeenRegistration = { bundleName: null, tags: {}, retiredAt: null };
+const answers = {
+  newAgent: { registration: plain, isNew: true },
+  oldAgent: { registration: plain, isNew: false },
+} as const satisfies { readonly [name: string]: SeenAgent };
+
+function answerOf(registration: SeenRegistration | null): SeenAgent {
+  const isPlain =
+    registration?.bundleName === null &&
+    registration.retiredAt === null &&
+    Object.keys(registration.tags).length === 0;
+  return isPlain ? answers.oldAgent : { registration, isNew: false };
+}
+
+// Made once: a text that is joined at each call is also hashed at each call, to find its prepared statement.
+const setVocabulary = (api: string, loadsAny: string): string =>
+  `last_api = ifnull(${api}, last_api), loads_any = ifnull(${loadsAny}, loads_any)`;
+const statements = {
+  move: `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, seen_envs = seen_envs | ?7,
+           ${setVocabulary('?5', '?6')} WHERE tenant_id = ?3 AND agent_id = ?4
+           AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${assignments.columns}`,
+  /** Adds none when there is one. */
+  add: `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`,
+  addEnv: 'UPDATE registrations SET seen_envs = seen_envs | ? WHERE id = ?',
+  bringBack: `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, seen_envs = seen_envs | ?6,
+           ${setVocabulary('?4', '?5')} WHERE id = ?3 RETURNING ${assignments.columns}`,
+};
+
 /** Makes `AgentStore.noteSeen`. */
-export function agentSeen(
-  db: Database,
-): (...args: Parameters<AgentStore['noteSeen']>) => Awaited<ReturnType<AgentStore['noteSeen']>> {
+export function agentSeen(db: Database): (...args: Parameters<AgentStore['noteSeen']>) => SeenAgent {
   const get = registrationOf(db);
 
-  /** Null when there is one. */
-  function add(seenAgent: Seen, id: string): Registration | null {
-    const added = newRegistration({ ...seenAgent, id });
-    const insert = `${registrations.insert} ON CONFLICT (tenant_id, agent_id) DO NOTHING`;
-    return db.run(insert, registrations.values(added)) === 1 ? added : null;
-  }
-
-  /** One that was seen later than now keeps that, but was in this environment, too. */
-  function withEnv(registration: Registration, env: Env): Registration {
-    if (registration.seenEnvs.includes(env)) return registration;
-    const noted = `UPDATE registrations SET seen_envs = seen_envs | ? WHERE id = ? RETURNING ${registrations.columns}`;
-    return registrations.maybe(db.get(noted, [envBit(env), registration.id])) ?? registration;
-  }
-
   return (tenantId, agentId, env, now, newId, on) => {
-    const spoken = [on?.api ?? null, on?.loadsAny === undefined ? null : Number(on.loadsAny)];
-    const row = db.get(
-      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, seen_envs = seen_envs | ?7, ${speaks('?5', '?6')}
-           WHERE tenant_id = ?3 AND agent_id = ?4
-           AND retired_at IS NULL AND ifnull(last_seen_at, ?2) <= ?2 RETURNING ${registrations.columns}`,
-      [env, now, tenantId, agentId, ...spoken, envBit(env)],
-    );
-    if (row) return { registration: registrations.read(row), isNew: false };
-    const added = newId === null ? null : add({ tenantId, agentId, env, now, on }, newId);
-    if (added) return { registration: added, isNew: true };
+    const vocabulary = [on?.api ?? null, on?.loadsAny === undefined ? null : Number(on.loadsAny)];
+    const row = db.get(statements.move, [env, now, tenantId, agentId, ...vocabulary, envBit(env)]);
+    if (row) return answerOf(assignments.read(row));
+    if (newId !== null) {
+      const added = newRegistration({ tenantId, agentId, env, now, on, id: newId });
+      if (db.run(statements.add, registrations.values(added)) === 1) return answers.newAgent;
+    }
     const agent = get(tenantId, agentId);
-    if (agent !== null && agent.retiredAt === null)
-      return { registration: withEnv(agent, env), isNew: false };
-    if (newId === null || agent === null) return { registration: agent, isNew: false };
-    const back = db.get(
-      `UPDATE registrations SET last_env = ?1, last_seen_at = ?2, retired_at = NULL, seen_envs = seen_envs | ?6,
-           ${speaks('?4', '?5')} WHERE id = ?3 RETURNING ${registrations.columns}`,
-      [env, now, agent.id, ...spoken, envBit(env)],
-    );
-    return { registration: registrations.maybe(back), isNew: true };
+    if (agent === null) return answerOf(null);
+    const { id, bundleName, tags, retiredAt } = agent;
+    if (retiredAt === null) {
+      // One that was seen later than now keeps that, but was in this environment, too.
+      if (!agent.seenEnvs.includes(env)) db.run(statements.addEnv, [envBit(env), id]);
+      return answerOf({ bundleName, tags, retiredAt });
+    }
+    if (newId === null) return answerOf({ bundleName, tags, retiredAt });
+    const back = db.get(statements.bringBack, [env, now, id, ...vocabulary, envBit(env)]);
+    return { registration: assignments.maybe(back), isNew: true };
   };
 }

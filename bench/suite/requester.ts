@@ -8,7 +8,8 @@ import { seededRandom } from './statistics.ts';
 const refusalStatuses: ReadonlySet<number> = new Set([429, 503]);
 /** Delay before a refused request is sent again, where the refusal names none. */
 const retryMs = 250;
-const maxTries = 240;
+/** Longest time from the first try of a request to its last, milliseconds. */
+const maxRefusedMs = 60_000;
 
 /** In path and body, `{agent}` and `{session}` become random ones, `{n}` the number of the request. */
 interface Requests {
@@ -24,7 +25,8 @@ export type OpenRequests = Requests &
   OpenLoop & {
     /**
      * After 429 or 503: `fail` the run, `accept` the refusal as an answer, or `retry` after its Retry-After until
-     * another answer comes, as part of the latency. Default: `fail`
+     * another answer comes, as part of the latency. A request that would be refused for more than a minute fails the
+     * run. Default: `fail`
      */
     readonly onRefusal?: 'fail' | 'accept' | 'retry';
   };
@@ -88,20 +90,32 @@ async function runClosed(order: ClosedRequests, caller: HttpCaller): Promise<Req
   return { requests, elapsedMs: performance.now() - began };
 }
 
+function lastRefusalOf({ message }: Error, refusedMs: number, waitMs: number): Error {
+  const [refusedSeconds, waitSeconds] = [refusedMs, waitMs].map((ms) => Math.round(ms / 100) / 10);
+  return new Error(
+    `${message} It was refused for ${refusedSeconds} s, and its next try is due in ${waitSeconds} s. ` +
+      `A request is tried for ${maxRefusedMs / 1000} s at most.`,
+  );
+}
+
 async function runOpen(order: OpenRequests, caller: HttpCaller): Promise<OpenRequestsResult> {
   const { onRefusal = 'fail' } = order;
   const callOf = callMaker(order);
   let refused = 0;
   const result = await runOpenLoop(order, async (n) => {
     const call = callOf(n);
-    for (let tries = 1; ; tries++) {
+    const began = performance.now();
+    for (;;) {
       const { status, text, retryAfterMs } = await caller.answer(call);
       if (status >= 200 && status <= 299) return;
-      const isRefusal = refusalStatuses.has(status) && onRefusal !== 'fail' && tries < maxTries;
-      if (!isRefusal) throw refusalOf(call, status, text);
+      if (!refusalStatuses.has(status) || onRefusal === 'fail') throw refusalOf(call, status, text);
       refused++;
       if (onRefusal === 'accept') return;
-      await new Promise((resolve) => setTimeout(resolve, Math.max(retryMs, retryAfterMs ?? 0)));
+      const waitMs = Math.max(retryMs, retryAfterMs ?? 0);
+      const refusedMs = performance.now() - began;
+      if (refusedMs + waitMs > maxRefusedMs)
+        throw lastRefusalOf(refusalOf(call, status, text), refusedMs, waitMs);
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   });
   return { ...result, refused };

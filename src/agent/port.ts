@@ -22,10 +22,13 @@ export interface RegistrationPatch {
   readonly bundleName?: string | null;
 }
 
+/** The part of a registration that decides what a stream follows. Small, because a fleet that comes back reads many. */
+export type SeenRegistration = Pick<Registration, 'bundleName' | 'tags' | 'retiredAt'>;
+
 /** The result of a report that an agent was seen. */
 export interface SeenAgent {
   /** Retired, or null, when the agent is not registered. */
-  readonly registration: Registration | null;
+  readonly registration: SeenRegistration | null;
   /** True when this call registered it, or brought it back from retirement. */
   readonly isNew: boolean;
 }

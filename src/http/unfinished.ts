@@ -25,7 +25,7 @@ export interface OwedExchange {
 }
 
 export class Unfinished<E extends OwedExchange> {
-  /** Monotonic milliseconds. */
+  /** Whole monotonic milliseconds, because only whole numbers are small. */
   readonly #due = new Map<E, number>();
   readonly #clock: Clock;
   readonly #log: Log;
@@ -36,7 +36,7 @@ export class Unfinished<E extends OwedExchange> {
   }
 
   began(exchange: E, body: IncomingBody | null): void {
-    this.#due.set(exchange, this.#clock.monotonic() + (body ? maxBodyMs : 0) + maxHandlingMs);
+    this.#owe(exchange, (body ? maxBodyMs : 0) + maxHandlingMs);
   }
 
   /** Removes an exchange that is no HTTP exchange any more. */
@@ -66,7 +66,7 @@ export class Unfinished<E extends OwedExchange> {
       send(response);
       if (exchange.isSending && !response.live) {
         const bytes = response.body?.length ?? 0;
-        this.#due.set(exchange, this.#clock.monotonic() + minSendMs + bytes / minSendRate);
+        this.#owe(exchange, minSendMs + bytes / minSendRate);
       } else this.#due.delete(exchange);
     } catch (error) {
       if (!(error instanceof TransportGone))
@@ -76,6 +76,10 @@ export class Unfinished<E extends OwedExchange> {
       body?.release();
       if (!exchange.open) this.#due.delete(exchange);
     }
+  }
+
+  #owe(exchange: E, ms: number): void {
+    this.#due.set(exchange, Math.ceil(this.#clock.monotonic() + ms));
   }
 
   /** Resolves when every request has its whole answer, after 50 ms at the earliest and `ms` at the latest. */

@@ -70,6 +70,27 @@ describe('a client of reads', () => {
   });
 });
 
+describe('a client of reads that are refused again and again', () => {
+  it('fails the run, with the time so far, when the next try would be after a minute', async () => {
+    const server = http.createServer((_request, response) => {
+      response.writeHead(503, { 'Retry-After': '3600' }).end('full');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const requester = new Requester();
+    cleanups.push(() => {
+      requester.stop();
+      server.closeAllConnections();
+      server.close();
+    });
+    const calls = [{ method: 'GET', path: '/', headers: {} }];
+    const order = { origin, calls, seed: 1, perSecond: 1, seconds: 1, onRefusal: 'retry' } as const;
+    await expect(requester.open(order)).rejects.toThrow(
+      /^GET \/: 503 full It was refused for 0(?:\.\d)? s, and its next try is due in 3600 s\. A request is tried for 60 s/,
+    );
+  });
+});
+
 describe('a client of approvals', () => {
   const approvalsAt = async (): Promise<string> => {
     let approvals = 0;

@@ -11,6 +11,15 @@ const manifest = (agentId: string, policyVersion = 'v1'): AgentManifest => ({
   contracts: [{ id: 'c', type: 'pre', tool: ['a', '$b.c'], mode: 'enforce' }],
 });
 
+/** Notes an agent. @returns its whole registration */
+const noteAgent = async (agents: AgentStore, ...call: Parameters<AgentStore['noteSeen']>) => {
+  const { registration, isNew } = await agents.noteSeen(...call);
+  const [tenantId, agentId] = call;
+  const whole = await agents.get(tenantId, agentId);
+  expect(whole).toMatchObject(registration ?? {});
+  return { registration: whole, isNew };
+};
+
 const listed = async (agents: AgentStore, tenantId: string) =>
   (await agents.list(tenantId, { limit: 99, after: null })).items.map(({ agentId }) => agentId);
 
@@ -41,7 +50,8 @@ export function agentsContract(name: string, open: Open): void {
         loadsAny: false,
       });
       expect(ids).toContain(stored?.id);
-      expect(made.every(({ registration }) => registration?.id === stored?.id)).toBe(true);
+      const registration = { bundleName: null, tags: {}, retiredAt: null };
+      expect(made.map((one) => one.registration)).toEqual(ids.map(() => registration));
       expect(made.filter((one) => one.isNew)).toHaveLength(1);
       expect(await agents.count(tenantId)).toBe(1);
     });
@@ -50,11 +60,11 @@ export function agentsContract(name: string, open: Open): void {
       const { agents } = shared.get();
       const tenantId = uuid();
       await agents.noteSeen(tenantId, 'a', 'production', t0 + 10, uuid());
-      expect(await agents.noteSeen(tenantId, 'a', 'staging', t0 + 5, uuid())).toMatchObject({
+      expect(await noteAgent(agents, tenantId, 'a', 'staging', t0 + 5, uuid())).toMatchObject({
         registration: { lastEnv: 'production', lastSeenAt: t0 + 10 },
         isNew: false,
       });
-      expect(await agents.noteSeen(tenantId, 'a', 'staging', t0 + 15, null)).toMatchObject({
+      expect(await noteAgent(agents, tenantId, 'a', 'staging', t0 + 15, null)).toMatchObject({
         registration: { lastEnv: 'staging', lastSeenAt: t0 + 15, createdAt: t0 + 10 },
         isNew: false,
       });
@@ -72,7 +82,7 @@ export function agentsContract(name: string, open: Open): void {
         agents.noteSeen(tenantId, 'b', 'staging', t0 + 30, uuid()),
         agents.noteSeen(tenantId, 'b', 'development', t0 + 30, uuid()),
       ]);
-      const { registration } = await agents.noteSeen(tenantId, 'b', 'staging', t0 + 40, null);
+      const { registration } = await noteAgent(agents, tenantId, 'b', 'staging', t0 + 40, null);
       expect(registration).toMatchObject({ lastEnv: 'staging', seenEnvs: ['staging', 'development'] });
       const { items } = await agents.list(tenantId, { limit: 9, after: null });
       expect(items.map((one) => one.seenEnvs)).toEqual([seenEnvs, ['staging', 'development']]);
@@ -114,7 +124,8 @@ export function agentsContract(name: string, open: Open): void {
       const id = uuid();
       const all = await Promise.all([seen(null), seen(id), seen(null)]);
       expect(all.filter(({ isNew }) => isNew)).toHaveLength(1);
-      expect(all[1]?.registration?.id).toBe(id);
+      expect(all[1]?.registration).toEqual({ bundleName: null, tags: {}, retiredAt: null });
+      expect((await agents.get(tenantId, 'a'))?.id).toBe(id);
     });
 
     it('one that is retired is in no list, keeps what people said of it, and comes back as it was', async () => {
@@ -140,7 +151,7 @@ export function agentsContract(name: string, open: Open): void {
       expect(await agents.listReports(tenantId, 'production', 9)).toMatchObject([{ agentId: 'young' }]);
       const retired = { ...before, retiredAt: t0 };
       expect(await agents.get(tenantId, 'a')).toEqual(retired);
-      expect(await agents.noteSeen(tenantId, 'a', 'staging', t0 + 1, null)).toEqual({
+      expect(await noteAgent(agents, tenantId, 'a', 'staging', t0 + 1, null)).toEqual({
         registration: retired,
         isNew: false,
       });
@@ -190,7 +201,7 @@ export function agentsContract(name: string, open: Open): void {
     it('an update changes what the patch names', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      const { registration: first } = await agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
+      const { registration: first } = await noteAgent(agents, tenantId, 'a', 'production', t0, uuid());
       const patch = { displayName: 'Agent A', tags: { team: 'x' }, bundleName: 'base' };
       expect(await agents.update(tenantId, 'a', patch)).toEqual({ ...first, ...patch });
       expect(await agents.update(tenantId, 'a', { bundleName: null })).toEqual({
@@ -315,7 +326,7 @@ export function agentsContract(name: string, open: Open): void {
     it('tenants do not see or change each other', async () => {
       const { agents } = shared.get();
       const tenantId = uuid();
-      const { registration: mine } = await agents.noteSeen(tenantId, 'a', 'production', t0, uuid());
+      const { registration: mine } = await noteAgent(agents, tenantId, 'a', 'production', t0, uuid());
       const stranger = uuid();
       expect(await agents.get(stranger, 'a')).toBeNull();
       expect(await listed(agents, stranger)).toEqual([]);

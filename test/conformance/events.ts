@@ -79,9 +79,9 @@ export function eventsContract(name: string, open: Open): void {
       });
       const { agents, ...counts } = await store.events.ingest(batch);
       expect(counts).toMatchObject({ accepted: 2, duplicates: 0 });
-      expect(agents?.map(({ isNew, registration }) => [registration?.id, isNew])).toEqual([
-        [fresh, true],
-        [known, false],
+      expect(agents?.map(({ isNew, registration }) => [registration?.retiredAt, isNew])).toEqual([
+        [null, true],
+        [null, false],
         [undefined, false],
       ]);
       const noted = { lastEnv: 'production', lastSeenAt: t0 + 60_000 };

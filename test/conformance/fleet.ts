@@ -72,10 +72,8 @@ export function fleetContract(name: string, open: Open): void {
         agents.noteSeen(tenantId, 'a', 'production', t0 + at, uuid(), on);
       await seen(1);
       expect(await spoken()).toEqual([null, false]);
-      expect((await seen(2, { api: 'hosted', loadsAny: true })).registration).toMatchObject({
-        lastApi: 'hosted',
-        loadsAny: true,
-      });
+      await seen(2, { api: 'hosted', loadsAny: true });
+      expect(await agents.get(tenantId, 'a')).toMatchObject({ lastApi: 'hosted', loadsAny: true });
       await seen(3, { api: 'console' });
       expect(await spoken()).toEqual(['console', true]);
       await seen(4);

@@ -13,8 +13,11 @@ export type CallResult = readonly [ok: true, value: unknown] | readonly [ok: fal
 
 type Args = readonly unknown[];
 
-/** Calls that go in one message. */
-const maxTogether = 500;
+/**
+ * Calls that go in one message: half of the streams that a tenant may open at once. So while the thread works on one
+ * half of a returning fleet, the event loop works on the other.
+ */
+const maxTogether = 256;
 const [{ waiting: maxWaiting }] = admissionTable.gatheredCalls.bounds;
 
 /**

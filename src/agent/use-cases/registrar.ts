@@ -11,8 +11,7 @@ import type { Limits } from '../../shared/ports/limits.ts';
 import type { Log } from '../../shared/ports/log.ts';
 import type { Secrets } from '../../shared/ports/secrets.ts';
 import type { SeenOn } from '../../shared/vocabulary.ts';
-import type { AgentStore, FirstSeenAgent, SeenAgent } from '../port.ts';
-import type { Registration } from '../record.ts';
+import type { AgentStore, FirstSeenAgent, SeenAgent, SeenRegistration } from '../port.ts';
 
 export interface RegistrarParts {
   readonly agents: Pick<AgentStore, 'noteSeen' | 'count' | 'addLeftOut' | 'countLeftOut'>;
@@ -107,7 +106,7 @@ export class Registrar {
     source: Source,
     agentId: string,
     at = this.#parts.clock.now(),
-  ): Promise<Registration | null> {
+  ): Promise<SeenRegistration | null> {
     const { agents, secrets } = this.#parts;
     const { tenantId, env, on } = source;
     if (!isAgentId(agentId)) {

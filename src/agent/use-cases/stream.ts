@@ -9,8 +9,14 @@ import type { Announcement, AnnouncementOf } from '../../shared/announcement.ts'
 import type { Audience, DecisionSource, FrameHeader } from '../../shared/frame.ts';
 import { pause } from '../../shared/ports/clock.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import type { AgentApi } from '../../shared/vocabulary.ts';
 import type { Resolution } from '../rules/assignment.ts';
 import type { StreamRequest, StreamTerms } from './stream-terms.ts';
+
+const seenOnApi = (api: AgentApi) =>
+  ({ loadsAny: { api, loadsAny: true }, loadsOwn: { api, loadsAny: false } }) as const;
+/** One object for all streams that are equal in this: a message to the store contains it once. */
+const seenOn = { console: seenOnApi('console'), hosted: seenOnApi('hosted') };
 
 type SentDeployments = Deployment | readonly Deployment[] | null;
 
@@ -219,7 +225,7 @@ export class AgentStream {
       policyVersion,
       tags,
       at: this.#connectedAt,
-      on: { api, loadsAny },
+      on: seenOn[api][loadsAny ? 'loadsAny' : 'loadsOwn'],
     });
   }
 

@@ -94,8 +94,13 @@ export const streamHandlers = (
   streams: AgentStreams,
   ofHosted = hostedFunctions(hub),
 ): Omit<StreamHandlers, 'admitEvents'> => ({
-  async admitAgent(caller, query, connectionId) {
-    return admitAgent(streams, caller, query, connectionId, null);
+  admitAgent(caller, query, connectionId) {
+    // A fleet opens thousands at once: a refusal alone makes a promise of its own.
+    try {
+      return admitAgent(streams, caller, query, connectionId, null);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   },
 
   async admitHosted(caller, query, connectionId) {

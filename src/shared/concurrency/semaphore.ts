@@ -32,7 +32,7 @@ export interface Client {
 export type Settle = (permit: Permit | null) => void;
 
 interface Waiter {
-  /** Monotonic milliseconds. */
+  /** Whole monotonic milliseconds, because only whole numbers are small. */
   readonly deadline: number;
   readonly client: Client | null;
   readonly settle: Settle;
@@ -80,7 +80,7 @@ export class Semaphores {
     const place = this.#places.get(key);
     if (!place || place.waiting.length >= this.#options.maxWaiting) return false;
     const { maxWait } = this.#options;
-    const deadline = maxWait ? maxWait.clock.monotonic() + maxWait.ms : Number.POSITIVE_INFINITY;
+    const deadline = maxWait ? Math.ceil(maxWait.clock.monotonic() + maxWait.ms) : Number.POSITIVE_INFINITY;
     if (place.waiting.length === 0) this.#queues.add(place);
     place.waiting.add({ deadline, client, settle });
     if (maxWait) this.#watch(maxWait, maxWait.ms);

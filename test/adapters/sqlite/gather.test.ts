@@ -52,6 +52,18 @@ it('sends what comes while a message is under way in the next one, in order', as
   expect(sent).toHaveLength(2);
 });
 
+it('has half of a returning fleet under way while the answers to the other half are worked on', async () => {
+  const { sent, call } = slowThread();
+  const calls = Array.from({ length: 512 }, (_, i) => call('agents', 'noteSeen', ['t', `agent-${i}`]));
+  await turn();
+  expect(sent.map(({ all }) => all.length)).toEqual([256]);
+  sent[0]?.answer();
+  await calls[255];
+  expect(sent.map(({ all }) => all.length)).toEqual([256, 256]);
+  sent[1]?.answer();
+  expect(await calls[511]).toEqual(['t', 'agent-511']);
+});
+
 it('refuses the one call that failed', async () => {
   const { sent, failures, call } = slowThread();
   const calls = Promise.allSettled([
@@ -92,7 +104,9 @@ it('registers more agents at once than calls may wait for a thread', async () =>
     const seen = await Promise.all(
       names.map((name) => store.agents.noteSeen('t', name, 'production', 5, `id-${name}`)),
     );
-    expect(seen.every(({ isNew, registration }) => isNew && registration?.lastSeenAt === 5)).toBe(true);
+    const registration = { bundleName: null, tags: {}, retiredAt: null };
+    expect(seen).toEqual(names.map(() => ({ registration, isNew: true })));
+    expect(await store.agents.get('t', 'agent-2999')).toMatchObject({ lastSeenAt: 5 });
     expect(await store.agents.count('t')).toBe(3000);
     const again = await Promise.all(
       names.map((name) => store.agents.noteSeen('t', name, 'staging', 6, 'other')),
