@@ -7,6 +7,9 @@ import type { ThingLink } from '../lib/address.ts';
 import { pinOfChecks } from './table-layout.ts';
 import { type Column, type ModelRowOf, textOf } from './table-model.ts';
 
+/** True while the focus is in a row of a table: rows that come now wait. */
+export const isRowFocused = (): boolean => document.activeElement?.closest('[aria-rowindex]') != null;
+
 export interface RowActs<R> {
   /** Called on a click on the row, on Space or Enter in its first cell, and on j and k. */
   readonly onOpen?: (row: R) => void;

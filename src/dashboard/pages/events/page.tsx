@@ -22,6 +22,7 @@ import { NoMatch } from '../../ui/no-match.tsx';
 import { Button, PageHead, PreciseTime, TabHead } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Split } from '../../ui/split.tsx';
+import { isRowFocused } from '../../ui/table-row.tsx';
 import { columns } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
 import { EventTable } from './event-table.tsx';
@@ -178,13 +179,13 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
   const reloadList = useEffectEvent((): void => {
     isDue.current = false;
     // A reload would take away the pages that a person has begun to read in the meantime.
-    if (follow && !reading) reload();
+    if (follow && !reading && !isRowFocused()) reload();
     else setArrived((before) => before + 1);
   });
   useFrames((frame) => {
     if (frame.type !== 'stats_changed') return;
     const calls = frame.allowed + frame.denied + frame.would_deny + frame.asked;
-    if (!follow || reading) setArrived((before) => before + calls);
+    if (!follow || reading || isRowFocused()) setArrived((before) => before + calls);
     else if (!isDue.current) {
       isDue.current = true;
       after(followMs, () => reloadList());
@@ -237,7 +238,7 @@ function List({
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
     // Events can leave the span without a new event, and no frame announces that.
-    if (oldest < span.from && follow && !reading) reload();
+    if (oldest < span.from && follow && !reading && !isRowFocused()) reload();
   }, [oldest, span.from, follow, reading, reload]);
   return (
     <div className="events-list">

@@ -18,6 +18,7 @@ import { DataParagraph } from '../../ui/names.tsx';
 import { Button, Empty, PreciseTime } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { isRowFocused } from '../../ui/table-row.tsx';
 import { columns as listColumns } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
 import { EventTable } from './event-table.tsx';
@@ -184,7 +185,8 @@ function useTail(query: string, rest: string, isStill: boolean) {
     const tail = new Tail(query, {
       rows: (all) => {
         const batch = narrowed(all, latestFits.current);
-        if (batch.length > 0) setHeld((before) => addNew(before, batch, still.current));
+        const isStill = still.current || isRowFocused();
+        if (batch.length > 0) setHeld((before) => addNew(before, batch, isStill));
       },
       state: (next, reason) => {
         setState({ state: next, why: reason });
