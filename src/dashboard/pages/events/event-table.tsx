@@ -6,7 +6,7 @@ import { Peek } from '../../ui/peek.tsx';
 import { Table, type TableProps } from '../../ui/table.tsx';
 import { EventDetail } from './detail.tsx';
 
-type EventTableProps<R> = Omit<TableProps<R>, 'grid' | 'dense' | 'keyOf' | 'chosen' | 'onOpen'> &
+type EventTableProps<R> = Omit<TableProps<R>, 'grid' | 'keyOf' | 'chosen' | 'onOpen'> &
   // Rows without a page have no peek either.
   Required<Pick<TableProps<R>, 'linkOf'>>;
 
@@ -19,14 +19,7 @@ export function EventTable<R extends RowData & { readonly id: string }>(
   const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
   return (
     <>
-      <Table
-        {...props}
-        dense
-        grid="Events"
-        keyOf={keyOf}
-        chosen={id}
-        onOpen={(one) => linkOf(one) && open(one)}
-      />
+      <Table {...props} grid="Events" keyOf={keyOf} chosen={id} onOpen={(one) => linkOf(one) && open(one)} />
       {row && (
         <Peek key={row.id} title="Event" page={linkOf(row)} onClose={close}>
           <EventDetail id={row.id} isPeek />

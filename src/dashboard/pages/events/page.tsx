@@ -19,11 +19,11 @@ import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Views } from '../../ui/list.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
-import { Button, PageHead, PreciseTime, TabHead } from '../../ui/parts.tsx';
+import { Button, PageHead, PreciseTime } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Split } from '../../ui/split.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
-import { columns } from './columns.tsx';
+import { columns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
 import { EventTable } from './event-table.tsx';
 import { facetFields, groupFields, isGroupField } from './facet-names.ts';
@@ -100,26 +100,28 @@ function Searched(): JSX.Element {
   });
   return (
     <>
-      <TabHead>
-        <Select
-          compact
-          label="Group by"
-          value={group ?? ''}
-          options={groupings}
-          onValue={(word) => change({ group: word || undefined, peek: undefined, sort: undefined })}
-        />
-        <Button
-          icon={follow ? 'pause' : 'play'}
-          aria-pressed={follow}
-          disabled={!span.open}
-          onClick={() => setFollow(!follow)}
-        >
-          {follow && span.open ? 'Pause' : 'Follow live'}
-        </Button>
-        <Export command="exportNdjson" format="ndjson" filter={filter} />
-        <Export command="exportCsv" format="csv" filter={filter} />
-      </TabHead>
-      <SearchBar />
+      <div className="events-head">
+        <SearchBar />
+        <div className="decide-buttons">
+          <Select
+            compact
+            label="Group by"
+            value={group ?? ''}
+            options={groupings}
+            onValue={(word) => change({ group: word || undefined, peek: undefined, sort: undefined })}
+          />
+          <Button
+            icon={follow ? 'pause' : 'play'}
+            aria-pressed={follow}
+            disabled={!span.open}
+            onClick={() => setFollow(!follow)}
+          >
+            {follow && span.open ? 'Pause' : 'Follow live'}
+          </Button>
+          <Export command="exportNdjson" format="ndjson" filter={filter} />
+          <Export command="exportCsv" format="csv" filter={filter} />
+        </div>
+      </div>
       <Histogram filter={filter} span={span} enabled={hasCounts} sampleRows={sampleRows} />
       <div className="events-columns">
         <Facets
@@ -273,6 +275,7 @@ function List({
               nameOf={(row) => visible(row.tool_name).slice(0, 200)}
               rows={rows}
               columns={columns}
+              toneOf={toneOf}
               linkOf={linkOf}
               onTerm={(field, value, isNegated) =>
                 eventQuery.change(withValue(eventQuery, field, value, isNegated))

@@ -19,7 +19,7 @@ import { Button, Empty, PreciseTime } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
-import { columns as listColumns } from './columns.tsx';
+import { columns as listColumns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
 import { EventTable } from './event-table.tsx';
 import { listRowOf, narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
@@ -258,6 +258,7 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           nameOf={(row) => (row.kind === 'gap' ? 'gap' : visible(row.event.tool_name).slice(0, 200))}
           rows={rows}
           columns={columns}
+          toneOf={(row) => (row.kind === 'event' ? toneOf(listRowOf(row.event)) : undefined)}
           linkOf={linkOf}
           onTermHover={setOverTerms}
           onTerm={(field, value, isNegated) =>
