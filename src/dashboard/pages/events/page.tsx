@@ -7,7 +7,7 @@ import { linkTo } from '../../lib/address.ts';
 import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { eventLanguage, useEventQuery, withValue } from '../../lib/event-query.ts';
+import { eventLanguage, useEventQuery } from '../../lib/event-query.ts';
 import { pagesKey, queries, readOn, usePageRows, usePages } from '../../lib/query.ts';
 import { type Span, spanOf } from '../../lib/range.ts';
 import { useFilter, useFilters } from '../../lib/search.ts';
@@ -277,9 +277,6 @@ function List({
               columns={columns}
               toneOf={toneOf}
               linkOf={linkOf}
-              onTerm={(field, value, isNegated) =>
-                eventQuery.change(withValue(eventQuery, field, value, isNegated))
-              }
               onEnd={() => {
                 if (!isFull) readOn(eventsQuery);
               }}

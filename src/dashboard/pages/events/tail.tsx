@@ -5,7 +5,7 @@ import { isEnv } from '../../../shared/ids.ts';
 import { linkTo } from '../../lib/address.ts';
 import { ApiError, callPage, type Input } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useEventQuery, withValue } from '../../lib/event-query.ts';
+import { useEventQuery } from '../../lib/event-query.ts';
 import { signedOut } from '../../lib/me.ts';
 import { useEnv, useFilter } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
@@ -214,7 +214,6 @@ function useTail(query: string, rest: string, isStill: boolean) {
 
 function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
   const [peek] = useFilter('peek');
-  const eventQuery = useEventQuery();
   const [paused, setPaused] = useState(false);
   const [isOverTerms, setOverTerms] = useState(false);
   const tail = useTail(query, rest, paused || peek !== undefined || isOverTerms);
@@ -261,9 +260,6 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           toneOf={(row) => (row.kind === 'event' ? toneOf(listRowOf(row.event)) : undefined)}
           linkOf={linkOf}
           onTermHover={setOverTerms}
-          onTerm={(field, value, isNegated) =>
-            eventQuery.change(withValue(eventQuery, field, value, isNegated))
-          }
           bar={
             <>
               <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={pause}>
