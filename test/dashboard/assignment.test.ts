@@ -66,6 +66,29 @@ describe('assignment', () => {
     await seen.context.close();
   });
 
+  it('finds a bundle that the first page of bundles does not have, by its typed name', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.route(/\/api\/v1\/bundles\?/, (route) =>
+      route.continue({ url: route.request().url().replace('limit=1000', 'limit=1') }),
+    );
+    await page.goto('/dashboard/fleet?view=assignment');
+    await page.getByRole('button', { name: 'New rule' }).click();
+    const bundle = page.getByRole('combobox', { name: 'Bundle' }).and(page.locator('input'));
+    await bundle.waitFor();
+    expect(await bundle.inputValue()).toBe('other');
+    await bundle.fill('shop');
+    await page.getByRole('listbox', { name: 'Options of Bundle' }).getByText('shop').click();
+    expect(await bundle.inputValue()).toBe('shop');
+    await page.goto('/dashboard/test');
+    const loaded = page.getByRole('combobox', { name: 'Load bundle' }).and(page.locator('input'));
+    await loaded.fill('shop');
+    await page.getByRole('option', { name: 'shop (1)' }).click();
+    await page.getByLabel('Version').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
   itAtNight('ticks a range with Shift, and keeps the rest selected when the hub refuses', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;

@@ -168,7 +168,9 @@ describe('a composition', () => {
       return searches.length === 1 ? route.fulfill({ status: 500, json: {} }) : route.continue();
     });
     await choice.fill('of the');
-    await page.getByRole('alert').waitFor();
+    await page.getByRole('alert').getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await choice.fill('of the');
     // A match by its description: its label does not contain the text.
     await choice.pressSequentially(' first week');
     await page.getByRole('option', { name: 'oldest-0' }).waitFor();

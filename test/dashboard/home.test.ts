@@ -99,6 +99,37 @@ describe('calls of the chosen range and environment', () => {
   });
 });
 
+it('shows the figures of the range before, until a person turns the comparison off for all pages', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const range = page.getByRole('button', { name: /^Time range/ });
+  const compare = page.getByRole('button', { name: 'Compare with previous' });
+  const before = figure(page, 'Calls').getByText('none in the range before');
+  await page.goto('/dashboard/');
+  await before.waitFor();
+  await range.filter({ hasText: 'Last 24 hours ± compare' }).click();
+  expect(await compare.getAttribute('aria-pressed')).toBe('true');
+  await accessible(page);
+  await compare.click();
+  await before.waitFor({ state: 'detached' });
+  expect(new URL(page.url()).searchParams.get('compare')).toBe('off');
+  await page.keyboard.press('Escape');
+  expect(await range.textContent()).not.toContain('compare');
+  await page.getByRole('link', { name: 'Fleet' }).click();
+  await page.waitForURL(
+    (url) => url.pathname.endsWith('/fleet') && url.searchParams.get('compare') === 'off',
+  );
+  await page.goto('/dashboard/');
+  await figure(page, 'Calls').waitFor();
+  expect(await before.count()).toBe(0);
+  // Another page has no figures of the range before.
+  await page.goto('/dashboard/explore');
+  await range.click();
+  expect(await compare.getAttribute('title')).toMatch(/^Only Overview/);
+  noFaults(seen);
+  await seen.context.close();
+});
+
 describe('what needs attention', () => {
   it('leads from unusual denials to the calls, and shows what changed before, in two steps', async () => {
     await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });

@@ -119,6 +119,41 @@ const roleAtMiddle = (what: Locator): Promise<string | null | undefined> =>
     return top?.closest('[role="columnheader"], [role$="cell"]')?.role;
   });
 
+it('cuts an id in the middle where its column is too narrow, and has the query of Explore before its buttons', async () => {
+  const long = `checkout-of-the-european-shop-in-production-${'0'.repeat(30)}-7`;
+  const events = [{ call_id: '2', agent_id: long, tool_name: 'a_tool', verdict: 'call_allowed' }];
+  expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/explore');
+  const row = page.getByRole('grid', { name: 'Events' }).getByRole('row').filter({ hasText: 'a_tool' });
+  /** True if the end of the id stands over its text. */
+  const isCut = (text: string) =>
+    row
+      .getByText(text, { exact: true })
+      .locator('..')
+      .evaluate((id) => {
+        const { right, top, height } = id.getBoundingClientRect();
+        return id.ownerDocument.elementFromPoint(right - 4, top + height / 2) === id;
+      });
+  await expect.poll(() => isCut(long)).toBe(true);
+  expect(await isCut('a_tool')).toBe(false);
+  expect(await row.getByRole('gridcell', { name: long, exact: true }).count()).toBe(1);
+  const edges = async () => {
+    const query = await page.getByRole('combobox', { name: 'Query' }).boundingBox();
+    const group = await page.getByLabel('Group by').boundingBox();
+    return { left: [query?.x ?? 0, group?.x ?? 0], top: [query?.y ?? 0, group?.y ?? 0] } as const;
+  };
+  const { left } = await edges();
+  expect(left[0]).toBeLessThan(left[1] ?? 0);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expect
+    .poll(async () => (await edges()).top.map(Math.round))
+    .toSatisfy(([query, group]) => query + 30 < group);
+  noFaults(seen);
+  await seen.context.close();
+});
+
 it('changes the widths of columns by drag and by keys, keeps pinned ones in sight, and remembers both', async () => {
   // More calls than fit on a page, of another agent.
   const others = Array.from({ length: 60 }, (_, n) => ({

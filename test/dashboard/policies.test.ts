@@ -106,6 +106,11 @@ it('shows on the page of a contract which calls it decided and matches, and what
   await changeOf('v3').getByText('name', { exact: true }).waitFor();
   await changeOf('v2').getByText('tightened: then, when', { exact: true }).waitFor();
   await accessible(page);
+  // The rule, calls as cases, and what became of it stand beside each other.
+  const lefts = await Promise.all(
+    [panel.locator('.editor'), matching, decided].map(async (part) => (await part.boundingBox())?.x),
+  );
+  expect(new Set(lefts).size).toBe(3);
   await decided.getByRole('link', { name: 'Show 3 calls in Explore' }).click();
   const events = page.getByRole('grid', { name: 'Events' });
   await expect.poll(() => events.getByRole('link', { name: 'read_file' }).count()).toBe(3);

@@ -1,6 +1,6 @@
 // The query of the live tail, on events as the stream sends them.
 import { expect, it } from 'vitest';
-import { tailFits } from '../../src/dashboard/pages/events/tail-filter.ts';
+import { listRowOf, tailFits } from '../../src/dashboard/pages/events/tail-filter.ts';
 import type { StoredEvent } from '../../src/event/record.ts';
 import { decisionEvent, renderEvent } from '../../src/event/wire/hosted-event.ts';
 import { anEvent, t0, uuid } from '../conformance/fixtures.ts';
@@ -39,4 +39,10 @@ it.each([
 ])('a query of the tail finds by outcomes as the hub does: %s', (text, isMatch) => {
   const sent: unknown = JSON.parse(JSON.stringify(renderEvent(stored, null)));
   expect(tailFits(text)(decisionEvent.parse(sent))).toBe(isMatch);
+});
+
+it('has one row for all cells of an event', () => {
+  const event = decisionEvent.parse(JSON.parse(JSON.stringify(renderEvent(stored, null))));
+  expect(listRowOf(event)).toBe(listRowOf(event));
+  expect(listRowOf({ ...event })).not.toBe(listRowOf(event));
 });

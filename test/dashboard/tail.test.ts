@@ -47,10 +47,17 @@ describe('the live tail', { timeout: 60_000 }, () => {
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     await panel.getByText('/srv/.env').first().waitFor();
     await page.keyboard.press('Escape');
+    await table.getByRole('link', { name: 'tail_2' }).focus();
     await hub.kill();
     await page.getByText(/Connection lost, reconnecting/).waitFor();
     await hub.start();
+    // The focus in a row holds the rows, until it leaves.
     await send();
+    await page.getByRole('button', { name: 'Show 1 new event' }).waitFor();
+    expect(await table.getByRole('link', { name: 'tail_4' }).count()).toBe(0);
+    await page.getByRole('heading', { level: 1 }).click();
+    await send();
+    await table.getByRole('link', { name: 'tail_5' }).waitFor();
     await table.getByRole('link', { name: 'tail_4' }).waitFor();
     noFaults(seen);
     await seen.context.close();

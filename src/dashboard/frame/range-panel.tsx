@@ -3,17 +3,32 @@
 import { Popover } from '@base-ui/react/popover';
 import { type JSX, type RefObject, useState } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
-import { fieldText, fixedRange, instantOf, rangeBefore, ranges, readRange, type Span } from '../lib/range.ts';
+import {
+  fieldText,
+  fixedRange,
+  instantOf,
+  isCompared,
+  rangeBefore,
+  ranges,
+  readRange,
+  type Span,
+} from '../lib/range.ts';
 import { type Search, useFilters } from '../lib/search.ts';
 import { serverNow } from '../lib/server-time.ts';
 import { Field, Form } from '../ui/form.tsx';
 import { Button } from '../ui/parts.tsx';
 import { EnvironmentRadios } from './environments.tsx';
 
-export interface RangePanelProps {
-  readonly span: Span;
+/** The part of the range that applies to the page. */
+export interface RangeScope {
   /** Reason why the range does not apply; undefined where it does. */
   readonly noRange: string | undefined;
+  /** Reason why the page has no figures of the range before; null where it has them. */
+  readonly noCompare: string | null;
+}
+
+export interface RangePanelProps extends RangeScope {
+  readonly span: Span;
   readonly withEnvironment: boolean;
   /** The button that opens and closes the panel. */
   readonly anchor: RefObject<HTMLButtonElement | null>;
@@ -23,11 +38,12 @@ export interface RangePanelProps {
 export function RangePanel({
   span,
   noRange,
+  noCompare,
   withEnvironment,
   anchor,
   onClose,
 }: RangePanelProps): JSX.Element {
-  const [, change] = useFilters();
+  const [search, change] = useFilters();
   const { utc } = usePrefs();
   const choose = (range: Search): void => {
     change(range);
@@ -59,6 +75,14 @@ export function RangePanel({
                     </Button>
                   ))}
                 </div>
+                <Button
+                  kind="quiet"
+                  aria-pressed={isCompared(search)}
+                  cannot={noCompare}
+                  onClick={() => change({ compare: isCompared(search) ? 'off' : undefined })}
+                >
+                  Compare with previous
+                </Button>
                 <Typed utc={utc} onRange={choose} />
                 <Ends key={`${span.from} ${utc}`} span={span} utc={utc} onRange={choose} />
               </>

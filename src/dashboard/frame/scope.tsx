@@ -1,7 +1,7 @@
 // The range of time in the top bar. All pages share it, and the address contains it.
 import { type ComponentType, type JSX, useEffect, useRef, useState } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
-import { rangeBefore, ranges, type Span, shifted, spanOf, zoomedOut } from '../lib/range.ts';
+import { isCompared, rangeBefore, ranges, type Span, shifted, spanOf, zoomedOut } from '../lib/range.ts';
 import { useEnv, useFilters } from '../lib/search.ts';
 import { serverNow } from '../lib/server-time.ts';
 import { clockTime, dayName } from '../lib/text.ts';
@@ -10,7 +10,7 @@ import { useKeys } from '../ui/keys.ts';
 import { say } from '../ui/messages.tsx';
 import { usePhone } from '../ui/narrow.ts';
 import { envLabel } from './environments.tsx';
-import type { RangePanelProps } from './range-panel.tsx';
+import type { RangePanelProps, RangeScope } from './range-panel.tsx';
 
 /** `Last 7 days`, or the ends of a fixed span. */
 export function rangeText(span: Span, utc: boolean): string {
@@ -21,8 +21,7 @@ export function rangeText(span: Span, utc: boolean): string {
   return `${end(span.from)} – ${span.open ? 'now' : end(span.until)}`;
 }
 
-/** @param noRange why the range does not apply to the page; undefined where it does */
-export function RangeButton({ noRange }: { readonly noRange: string | undefined }): JSX.Element {
+export function RangeButton({ noRange, noCompare }: RangeScope): JSX.Element {
   const [search, change] = useFilters();
   const { utc } = usePrefs();
   const env = useEnv();
@@ -50,7 +49,8 @@ export function RangeButton({ noRange }: { readonly noRange: string | undefined 
     '.': () => change(rangeBefore(span.range ?? '24h')),
   };
   useKeys(noRange === undefined ? keys : {});
-  const words = `${rangeText(span, utc)}${isPhone ? `, environment: ${envLabel(env)}` : ''}`;
+  const comparison = noCompare === null && isCompared(search) ? ' ± compare' : '';
+  const words = `${rangeText(span, utc)}${comparison}${isPhone ? `, environment: ${envLabel(env)}` : ''}`;
   return (
     <>
       <button
@@ -71,8 +71,7 @@ export function RangeButton({ noRange }: { readonly noRange: string | undefined 
       {isOff && <span className="heard">{noRange}</span>}
       {open && Panel !== null && (
         <Panel
-          span={span}
-          noRange={noRange}
+          {...{ span, noRange, noCompare }}
           withEnvironment={isPhone}
           anchor={button}
           onClose={() => setOpen(false)}

@@ -267,7 +267,10 @@ function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element 
       </button>
       <span className="grow" />
       {!isPhone && <EnvironmentRadios />}
-      <RangeButton noRange={'workspace' in page ? noRange : adminRange} />
+      <RangeButton
+        noRange={'workspace' in page ? noRange : adminRange}
+        noCompare={path === '/' ? null : onlyOverview}
+      />
       <LiveState />
       <Person />
     </header>
@@ -275,6 +278,7 @@ function TopBar({ onPalette }: { readonly onPalette: () => void }): JSX.Element 
 }
 
 const tailRange = 'The tail shows calls when the hub stores them, so the time range does not apply.';
+const onlyOverview = 'Only Overview shows its figures beside those of the range before.';
 const adminRange = 'Settings are not bound to a time, so the time range does not apply.';
 
 /** The workspace and the page that the address belongs to. */

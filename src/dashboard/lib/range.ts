@@ -52,6 +52,9 @@ export function spanOf({ from, to }: Search, now: number): Span {
   };
 }
 
+/** Figures of a range stand beside those of the range before, until a person turns that off. */
+export const isCompared = ({ compare }: Search): boolean => compare !== 'off';
+
 /** A span as instants, for requests. */
 export const instantsOf = ({ from, until }: Pick<Span, 'from' | 'until'>) => ({
   since: new Date(from).toISOString(),

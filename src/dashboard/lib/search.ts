@@ -47,7 +47,7 @@ export function useFilter(
 }
 
 /** Parameters that all pages share: the frame keeps them between pages. */
-export const scopeNames = ['env', 'from', 'to', 'tz'] as const;
+export const scopeNames = ['env', 'from', 'to', 'compare', 'tz'] as const;
 
 export type Env = 'production' | 'staging' | 'development';
 export const envs: readonly Env[] = ['production', 'staging', 'development'];

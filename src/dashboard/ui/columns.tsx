@@ -1,7 +1,7 @@
 // Columns that most tables share: names, verdicts, environments, counts, times.
 import type { ReactNode } from 'react';
 import { count } from '../lib/text.ts';
-import { Data, Env, Name, PreciseTime, Time, Verdict } from './parts.tsx';
+import { Data, Env, Line, Name, PreciseTime, Time, Verdict } from './parts.tsx';
 import type { Column } from './table.tsx';
 
 type Of<V> = <R>(of: (row: R) => V) => Omit<Column<R>, 'key' | 'label' | 'width'>;
@@ -22,15 +22,21 @@ const textual = (show: (text: string) => ReactNode): ColumnFactory<string | null
 
 export const nameColumn = textual((text) => <Name text={text || '–'} />);
 
+/** Arguments and other data whose beginning matters. */
+export const lineColumn = textual((text) => <Line mono text={text || '–'} />);
+
 /** Prose and display names, in the proportional font. */
-export const proseColumn = textual((text) => <Name mono={false} text={text || '–'} />);
+export const proseColumn = textual((text) => <Line text={text || '–'} />);
 
 /** Words of the console itself. */
 export const wordColumn = textual((text) => text || none);
 
 /** Names that a row may lack. @param word in place of a name @param mono false for display names */
 export const nameOrColumn = (word: string, mono = true): ColumnFactory<string | null> =>
-  textual((text) => (text ? <Name text={text} mono={mono} /> : <span className="muted">{word}</span>));
+  textual((text) => {
+    if (!text) return <span className="muted">{word}</span>;
+    return mono ? <Name text={text} /> : <Line text={text} />;
+  });
 
 /** Prose that may be long. @param max characters in the cell */
 export const textColumn = (max: number): ColumnFactory<string | null> =>

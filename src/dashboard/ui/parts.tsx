@@ -141,19 +141,27 @@ export function Data({ text, max = cutAt, mono = true, before = '', after = '' }
   );
 }
 
-/** An untrusted text in one line. The column cuts it, and the tooltip has the complete text. */
-export const Name = ({
-  text,
-  mono = true,
-}: {
-  readonly text: string;
-  /** False for prose and display names. */
-  readonly mono?: boolean;
-}): JSX.Element => {
+/** An id in one line. A row cuts it in the middle, and the tooltip has the complete text. */
+export const Name = ({ text }: { readonly text: string }): JSX.Element => {
   const visibleText = visible(text);
+  const cutText = middleCut(visibleText, 120);
   return (
-    <bdi className={`data one-line ${mono ? '' : 'data-prose'}`} title={middleCut(visibleText, 500)}>
-      {middleCut(visibleText, 120)}
+    <bdi
+      className="data one-line id"
+      title={middleCut(visibleText, 500)}
+      data-end={[...cutText].slice(-5).join('')}
+    >
+      <span>{cutText}</span>
+    </bdi>
+  );
+};
+
+/** Other untrusted text in one line: prose, display names, arguments. The column cuts its end. */
+export const Line = ({ text, mono = false }: Readonly<{ text: string; mono?: boolean }>): JSX.Element => {
+  const start = visible(text).slice(0, 500);
+  return (
+    <bdi className={`data one-line ${mono ? '' : 'data-prose'}`} title={start}>
+      {start}
     </bdi>
   );
 };
@@ -163,9 +171,9 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
   approved: ['allow', 'check'],
   current: ['allow', 'check'],
   denied: ['deny', 'slash'],
-  'would deny': ['observe', 'eye'],
-  asked: ['ask', 'hand'],
-  pending: ['ask', 'hand'],
+  'would deny': ['observe', 'ring'],
+  asked: ['ask', 'diamond'],
+  pending: ['ask', 'diamond'],
   enforce: ['plain', 'check'],
   'out of date': ['drift', 'triangle'],
   unknown: ['unknown', 'dash'],
@@ -181,16 +189,19 @@ const verdicts: { readonly [verdict: string]: readonly [tone: string, icon: Icon
   delivered: ['allow', 'check'],
   failed: ['deny', 'slash'],
   expired: ['unknown', 'dash'],
-  'observed only': ['observe', 'eye'],
+  'observed only': ['observe', 'ring'],
   enforced: ['allow', 'check'],
   ungoverned: ['drift', 'triangle'],
 };
 
+/** Agents report outcomes in any word. */
+export const lookOf = (label: string): readonly [tone: string, icon: IconName] =>
+  (Object.hasOwn(verdicts, label) && verdicts[label]) || ['unknown', 'dash'];
+
 /** A verdict or status: colour, icon and word. */
 export function Verdict({ word }: { readonly word: string }): JSX.Element {
   const label = displayWord(word);
-  // Agents report outcomes in any word.
-  const [tone, icon] = (Object.hasOwn(verdicts, label) && verdicts[label]) || ['unknown', 'dash'];
+  const [tone, icon] = lookOf(label);
   return (
     <span className={`verdict tone-${tone}`}>
       <Icon name={icon} />

@@ -2,7 +2,7 @@
 import type { JSX } from 'react';
 import type { Reply } from '../lib/api.ts';
 import { count, counted } from '../lib/text.ts';
-import { nameColumn, textColumn, timeColumn, verdictColumn } from './columns.tsx';
+import { instantColumn, nameColumn, textColumn, verdictColumn } from './columns.tsx';
 import { Name } from './parts.tsx';
 import { type Column, Table } from './table.tsx';
 
@@ -95,7 +95,7 @@ const columns: readonly Column<ReplayedCall>[] = [
     cell: (one) => <span className="muted">{doubtsOf(one) || '–'}</span>,
   },
   nameColumn('agent', 'Agent', (one) => one.agent, 1.4),
-  timeColumn('when', 'Time', (one) => one.at, 1.2),
+  instantColumn('when', 'Time', (one) => one.at),
 ];
 
 export function ReplayTable({

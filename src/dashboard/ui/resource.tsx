@@ -11,9 +11,9 @@ import { useRefusal } from '../lib/may.ts';
 import { useAction } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
 import { RoleButton } from './act-button.tsx';
-import { Choice } from './choice.tsx';
+import { Choice, type ChoiceProps } from './choice.tsx';
 import { Confirm } from './confirm.tsx';
-import { Field, type FieldProps, Form, type SelectProps, useFields } from './form.tsx';
+import { Field, type FieldProps, Form, useFields } from './form.tsx';
 import type { IconName } from './icons.tsx';
 import { PeekList } from './list.tsx';
 import { Empty } from './parts.tsx';
@@ -201,7 +201,8 @@ export interface RecordField<V extends Values>
   readonly name: keyof V & string;
   /** Its name in the hub's refusals. Default: `name`. */
   readonly sent?: string;
-  readonly options?: SelectProps['options'];
+  readonly options?: ChoiceProps['options'];
+  readonly onSearch?: ChoiceProps['onSearch'];
   /** A mistake that is visible before the form is sent. */
   readonly problem?: string | null;
 }
@@ -235,10 +236,10 @@ export function RecordForm<V extends Values>(props: RecordFormProps<V>): JSX.Ele
       envs={envs?.(values) ?? []}
       {...(operation ? { operation } : {})}
     >
-      {fields.map(({ name, sent = name, options, problem, label, ...rest }) => {
+      {fields.map(({ name, sent = name, options, onSearch, problem, label, ...rest }) => {
         const shared = { label, ...bind(name, sent) };
         return options ? (
-          <Choice {...shared} key={name} options={options} />
+          <Choice {...shared} {...{ options, onSearch }} key={name} />
         ) : (
           <Field {...rest} {...shared} key={name} error={problem ?? undefined} />
         );

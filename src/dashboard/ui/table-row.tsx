@@ -7,6 +7,9 @@ import type { ThingLink } from '../lib/address.ts';
 import { pinOfChecks } from './table-layout.ts';
 import { type Column, type ModelRowOf, textOf } from './table-model.ts';
 
+/** True while the focus is in a row of a table: rows that come now wait. */
+export const isRowFocused = (): boolean => document.activeElement?.closest('[aria-rowindex]') != null;
+
 export interface RowActs<R> {
   /** Called on a click on the row, on Space or Enter in its first cell, and on j and k. */
   readonly onOpen?: (row: R) => void;
@@ -14,6 +17,8 @@ export interface RowActs<R> {
   readonly linkOf?: (row: R) => ThingLink | undefined;
   /** Accessible addition to the first cell, if the cell does not identify the row. Depends on the row alone. */
   readonly nameOf?: (row: R) => string;
+  /** Tone of the verdict, for the edge of the row. Depends on the row alone. */
+  readonly toneOf?: (row: R) => string | undefined;
   /** Ticks the row; with Shift, all rows from the one with the latest tick. Absent: rows have no checkbox. */
   readonly onTick?: (id: string, on: boolean, withShift: boolean) => void;
 }
@@ -48,6 +53,7 @@ function PlainRow<R extends RowData>(props: RowProps<R>): JSX.Element {
   const { row, index, isChosen, isTicked, template, minHeight, measure, ...rest } = props;
   const { id, original } = row;
   const { acts, cellRole, canOpen } = rest;
+  const tone = acts.current.toneOf?.(original);
   const place = measure
     ? { ref: measure, 'data-index': index }
     : { style: { gridTemplateColumns: template, minHeight } };
@@ -57,7 +63,7 @@ function PlainRow<R extends RowData>(props: RowProps<R>): JSX.Element {
       role="row"
       aria-rowindex={index + 2}
       aria-current={isChosen || undefined}
-      className={`grid-row ${isChosen ? 'grid-chosen' : ''} ${canOpen ? 'grid-opens' : ''}`}
+      className={`grid-row ${isChosen ? 'grid-chosen' : ''} ${canOpen ? 'grid-opens' : ''} ${tone ? `edge-${tone}` : ''}`}
       onClick={canOpen ? (event) => isPressOfRow(event) && acts.current.onOpen?.(original) : undefined}
       {...place}
     >

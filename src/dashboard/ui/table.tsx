@@ -36,8 +36,6 @@ export interface TableProps<R> extends ModelProps<R>, Omit<RowActs<R>, 'onTick'>
   readonly chosen?: string | undefined;
   /** Called to load more rows: at the end of the list, and before a sort. Calls repeat until no rows are added. */
   readonly onEnd?: () => void;
-  /** Rows are 32 pixels high, whatever density the person prefers. */
-  readonly dense?: boolean;
   /** Adds the value under the pointer to the query, for columns with a field. */
   readonly onTerm?: AddTerm;
   /** Called with true while the pointer is over the buttons that add a value, then with false. */
@@ -159,10 +157,10 @@ interface ScrolledRowsProps<R extends RowData> {
 /** The head of a table, and the rows in sight. Scrolling renders this component, but neither the model nor the menu. */
 function ScrolledRows<R extends RowData>(props: ScrolledRowsProps<R>): JSX.Element {
   const { table, model, columns, box, minWidth, cards, children: head } = props;
-  const { name, chosen, onOpen, onSelect, onTerm, onTermHover, grid, dense } = table;
+  const { name, chosen, onOpen, onSelect, onTerm, onTermHover, grid } = table;
   const { compact } = usePrefs();
   const { rows } = model.getRowModel();
-  const rowHeight = cards ? cardHeight : compact || dense ? 32 : 40;
+  const rowHeight = cards ? cardHeight : compact ? 28 : 32;
   const isSorted = model.state.sorting.length > 0;
   const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
   const { virtual, items, space } = useWindow(box, rows, {

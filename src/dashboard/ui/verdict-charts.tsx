@@ -19,8 +19,8 @@ export interface VerdictChartProps {
 export const verdictTracks: readonly (Track & { readonly key: keyof Calls })[] = [
   { key: 'allowed', label: 'allowed', icon: 'check', color: '--bar-allow', text: countText },
   { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: countText },
-  { key: 'asked', label: 'asked', icon: 'hand', color: '--bar-ask', text: countText },
-  { key: 'would_deny', label: 'would deny', icon: 'eye', color: '--bar-observe', text: countText },
+  { key: 'asked', label: 'asked', icon: 'diamond', color: '--bar-ask', text: countText },
+  { key: 'would_deny', label: 'would deny', icon: 'ring', color: '--bar-observe', text: countText },
 ];
 
 export function VerdictChart({ buckets, bucketMs, ...rest }: VerdictChartProps): JSX.Element {

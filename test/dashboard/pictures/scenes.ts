@@ -157,6 +157,8 @@ export async function arrange(
 const steadyWords = `(() => {
   const words = [
     [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '00000000-0000-4000-8000-000000000000'],
+    // Times of the hub; those of events are of the fixed day.
+    [/^(?!1[56] Jan )(\\d\\d \\w{3} )?\\d\\d:\\d\\d:\\d\\d\\.\\d{3}$/, '12:00:00.000'],
     [/just now|\\d+ (ms|s|min|h|d) ago/g, '5 min ago'],
     [/\\d+ (s|min|h)( \\d+ (s|min))? left/g, '4 min left'],
     [/(in|oldest|since|for) \\d+ (ms|s|min|h|d)( \\d+ (s|min))?\\b/g, '$1 5 min'],

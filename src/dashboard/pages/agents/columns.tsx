@@ -5,6 +5,7 @@ import { callsColumn } from '../../ui/calls-cell.tsx';
 import {
   dueColumn,
   envColumn,
+  lineColumn,
   nameColumn,
   timeColumn,
   verdictColumn,
@@ -50,6 +51,6 @@ export const agentColumns: readonly Column<Agent>[] = [
     cell: (row) => <CoverageBar coverage={row.coverage ?? undefined} />,
   },
   wordColumn('source', 'Assigned by', (row) => row.assignment_source.replace('_', ' '), 1.2),
-  nameColumn('tags', 'Tags', tagWords, 1.6),
+  lineColumn('tags', 'Tags', tagWords, 1.6),
   timeColumn('seen', 'Last seen', (row) => row.last_seen_at, 1.1),
 ];

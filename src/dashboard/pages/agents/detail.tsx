@@ -170,6 +170,7 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
         {...bind('bundle', 'bundle_name')}
         label="Assigned bundle"
         options={[['', 'Use assignment rules'], ...bundles.names]}
+        onSearch={bundles.onSearch}
       />
       <QueryProblem query={bundles.query} />
     </Form>

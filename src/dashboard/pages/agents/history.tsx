@@ -10,10 +10,10 @@ import { counted, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import {
   envColumn,
+  instantColumn,
   nameColumn,
   numberColumn,
   proseColumn,
-  timeColumn,
   wordColumn,
 } from '../../ui/columns.tsx';
 import { NameLink } from '../../ui/names.tsx';
@@ -37,6 +37,7 @@ const bundleOf = ({ bundle_name: name, bundle_version: version }: Change): strin
   name === null ? '' : `${name}${version === null ? '' : ` v${version}`}`;
 
 const changeColumns: readonly Column<Change>[] = [
+  instantColumn('when', 'Time', (event) => event.timestamp, 1.6),
   wordColumn('what', 'Change', (event) => words[event.type], 1.8),
   nameColumn('bundle', 'Bundle', bundleOf, 1.5),
   envColumn('env', 'Environment', (event) => event.environment, 1.5),
@@ -47,7 +48,6 @@ const changeColumns: readonly Column<Change>[] = [
     (event) => event.drift_duration_seconds,
     1.3,
   ),
-  timeColumn('when', 'Time', (event) => event.timestamp, 1.2),
 ];
 
 /** Deployments that the hub looks at, at most. */
@@ -108,7 +108,6 @@ const runColumns: readonly Column<Run>[] = [
     cell: (run) => <NameLink link={linkTo.run(run.agent_id, run.session_id)} text={run.session_id} />,
   },
   ...standingColumns,
-  timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.3),
 ];
 
 const noRuns = 'No sessions in this range. Calls with a session ID appear here.';

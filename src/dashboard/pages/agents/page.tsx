@@ -167,6 +167,7 @@ function BulkAssign({
         label="Bundle for the selected agents"
         value={bundle}
         options={[['', 'Use assignment rules'], ...bundles.names]}
+        onSearch={bundles.onSearch}
         onValue={setBundle}
       />
       <ActButton operation="bulkAssign" kind="primary" busy={done !== null} onClick={() => void run()}>

@@ -83,7 +83,11 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
             ...{ name: 'priority', label: 'Priority', type: 'number', min: 0, placeholder: free },
             help: 'The matching rule with the lowest number applies. Each number must be unique.',
           },
-          { name: 'bundle', label: 'Bundle', options: bundles.names },
+          {
+            ...{ name: 'bundle', label: 'Bundle', onSearch: bundles.onSearch },
+            // Without a choice, a new rule has the first bundle.
+            options: bundles.names.map((name, at) => [rule === null && at === 0 ? '' : name, name] as const),
+          },
           { name: 'env', label: 'Rule environment', options: envs },
         ]}
         onSubmit={submit}

@@ -5,7 +5,7 @@ import type { Input } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted, visible } from '../../lib/text.ts';
-import { countColumn, envColumn, nameColumn } from '../../ui/columns.tsx';
+import { countColumn, envColumn, lineColumn, nameColumn } from '../../ui/columns.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { type Resource, ResourceView, removal } from '../../ui/resource.tsx';
 import { maxReached, type Rule, RuleForm, reaches } from './rule-form.tsx';
@@ -22,7 +22,7 @@ const rulesOf = (taken: readonly number[]): Resource<Rule> => ({
   columns: [
     nameColumn('pattern', 'Agents', (rule) => rule.pattern, 2),
     countColumn('priority', 'Priority', (rule) => rule.priority),
-    nameColumn('tags', 'Tags', tagWords, 1.6),
+    lineColumn('tags', 'Tags', tagWords, 1.6),
     nameColumn('bundle', 'Bundle', (rule) => rule.bundle_name, 1.6),
     envColumn('env', 'Environment', (rule) => rule.env, 1.2),
   ],

@@ -154,8 +154,8 @@ const toneOf = (statuses: readonly string[]): string =>
 const tracks: readonly Track[] = [
   { key: 'calls', label: 'calls', color: '--line-strong', text: countText },
   { key: 'denied', label: 'denied', icon: 'slash', color: '--bar-deny', text: countText },
-  { key: 'asked', label: 'asked', icon: 'hand', text: countText },
-  { key: 'would_deny', label: 'would deny', icon: 'eye', text: countText },
+  { key: 'asked', label: 'asked', icon: 'diamond', text: countText },
+  { key: 'would_deny', label: 'would deny', icon: 'ring', text: countText },
 ];
 
 /** The calls of the agent, with a line for each change of its document. A selected range becomes that of the page. */

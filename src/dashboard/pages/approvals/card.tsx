@@ -11,7 +11,7 @@ import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { DataLink } from '../../ui/names.tsx';
 import { usePhone } from '../../ui/narrow.ts';
-import { Data, Env, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Data, Env, Line, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { ReadToEnd } from '../../ui/read-to-end.tsx';
 import { type EventRow, payloadField } from '../events/event-row.ts';
@@ -209,7 +209,7 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
                 <li key={event.id} className="before-row">
                   <CallVerdict {...event} />
                   <Link {...linkTo.event(event.id)} className="before-call">
-                    <Name text={callText(event)} />
+                    <Line mono text={callText(event)} />
                   </Link>
                   <Time at={event.timestamp} className="muted" />
                 </li>

@@ -11,6 +11,7 @@ import { count, counted, textOrNull } from '../../lib/text.ts';
 import {
   envColumn,
   instantColumn,
+  lineColumn,
   nameColumn,
   nameOrColumn,
   textColumn,
@@ -28,7 +29,7 @@ type Decided = Reply<'listApprovals'>[number];
 const columns: readonly Column<Decided>[] = [
   nameColumn('tool', 'Tool', (one) => one.tool_name, 1.2),
   verdictColumn('outcome', 'Outcome', (one) => one.status, 1.6),
-  nameColumn('arguments', 'Arguments', (one) => argumentLine(one.tool_args), 2),
+  lineColumn('arguments', 'Arguments', (one) => argumentLine(one.tool_args), 2),
   nameColumn('contract', 'Contract', (one) => one.contract_name, 1.3),
   nameColumn('agent', 'Agent', (one) => one.agent_id, 1.4),
   envColumn('env', 'Environment', (one) => one.env, 1.4),

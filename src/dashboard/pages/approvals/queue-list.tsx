@@ -14,7 +14,7 @@ import {
 } from 'react';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { count, counted, visible } from '../../lib/text.ts';
-import { Button, Data, Env, Name, Verdict } from '../../ui/parts.tsx';
+import { Button, Data, Env, Line, Name, Verdict } from '../../ui/parts.tsx';
 import { type AlikeCalls, moneyIn } from './alike.ts';
 import { Countdown } from './card.tsx';
 import type { Approval } from './model.ts';
@@ -253,7 +253,7 @@ const Row = memo(function Row(props: RowProps): JSX.Element {
         >
           <span className="queue-what">
             {isMember ? (
-              <Name text={argumentLine(row.tool_args) || row.tool_name} />
+              <Line mono text={argumentLine(row.tool_args) || row.tool_name} />
             ) : (
               <Name text={row.tool_name} />
             )}

@@ -55,7 +55,7 @@ export function SwipedCard({ rows, at, onOpen, review, children }: SwipedCardPro
   return (
     <div className="queue-detail" {...swipe}>
       {at >= 0 && (
-        <nav className="pager" aria-label="Pending approvals">
+        <nav className="pager row" aria-label="Pending approvals">
           <Button
             aria-label="Previous approval"
             disabled={!previous}

@@ -9,7 +9,7 @@ import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
-import { countColumn, dueColumn, timeColumn, verdictColumn, wordColumn } from '../../ui/columns.tsx';
+import { countColumn, dueColumn, instantColumn, verdictColumn, wordColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button, Time, Verdict } from '../../ui/parts.tsx';
@@ -73,7 +73,7 @@ const deliveries: Resource<Delivery> = {
   columns: [
     wordColumn('event', 'Event', (one) => one.event, 2.2),
     verdictColumn('status', 'Status', (one) => one.status, 1.5),
-    timeColumn('made', 'Created', (one) => one.created_at, 1.2),
+    instantColumn('made', 'Created', (one) => one.created_at),
     countColumn('attempts', 'Attempts', (one) => one.attempts, 1.1),
     wordColumn('last', 'Last result', lastOf, 2),
     dueColumn('next', 'Next attempt', (one) => one.next_attempt_at, 1.4),

@@ -186,13 +186,16 @@ function Add({
   onAdd: (id: string) => void;
 }>): JSX.Element | null {
   const [text, setText] = useState('');
-  const search = useTextAfterPause(text);
+  const pausedText = useTextAfterPause(text);
+  /** The latest search. Its failure stays when a press on Retry takes the focus from the field. */
+  const [search, setSearch] = useState('');
+  if (pausedText !== '' && pausedText !== search) setSearch(pausedText);
   const matches = useCall(
     'listContracts',
     { query: { limit: maxListed, search } },
     { enabled: search !== '', keep: true },
   );
-  const left = ((search && matches.data) || library).filter((one) => !isAdded(one));
+  const left = ((pausedText && matches.data) || library).filter((one) => !isAdded(one));
   const onSearch = library.length < maxListed ? undefined : setText;
   if (left.length === 0 && !onSearch) return null;
   return (
@@ -200,7 +203,7 @@ function Add({
       <Choice
         label="Add contract"
         onSearch={onSearch}
-        matchesOf={matches.data && !matches.isPlaceholderData ? search : undefined}
+        matchesOf={pausedText && matches.data && !matches.isPlaceholderData ? search : undefined}
         value=""
         options={[
           ['', 'Select contract'],
@@ -208,7 +211,7 @@ function Add({
         ]}
         onValue={(id) => id !== '' && onAdd(id)}
       />
-      {search !== '' && <QueryProblem query={matches} />}
+      <QueryProblem query={matches} />
     </>
   );
 }

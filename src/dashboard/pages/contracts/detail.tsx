@@ -97,29 +97,27 @@ export function ContractDetail({
               {contract.version}, changed <Time at={contract.created_at} /> by{' '}
               <Data text={contract.created_by} mono={false} max={60} />
             </p>
-            <DataParagraph text={sentenceOf(contract.type, contract.definition)} mono={false} max={240} />
-            <DataParagraph className="muted" text={contract.description} mono={false} max={1_000} />
             {!isPeek && <Acts onMode={setMode} />}
             {savedVersion !== null && <DraftChanges id={id} version={savedVersion} />}
-            <Editor
-              key={contract.version}
-              label="Definition as YAML"
-              value={definitionText(contract.definition)}
-            />
-            <DecidedCalls id={id} />
-            {!isPeek && <Cases key={`${contract.version} calls`} id={id} contract={contract} />}
-            <Usage id={id} />
-            {!isPeek && (
-              <Versions
-                id={id}
-                latest={contract}
-                versions={contract.versions}
-                onAgain={(definition) => {
-                  setAgain(definition);
-                  setMode('edit');
-                }}
-              />
-            )}
+            <div className="columns-two">
+              <Rule key={contract.version} contract={contract} />
+              {!isPeek && <Cases key={`${contract.version} calls`} id={id} contract={contract} />}
+              <div className="form">
+                <DecidedCalls id={id} />
+                <Usage id={id} />
+                {!isPeek && (
+                  <Versions
+                    id={id}
+                    latest={contract}
+                    versions={contract.versions}
+                    onAgain={(definition) => {
+                      setAgain(definition);
+                      setMode('edit');
+                    }}
+                  />
+                )}
+              </div>
+            </div>
             <Delete
               id={id}
               usage={contract.usage_count}
@@ -133,17 +131,32 @@ export function ContractDetail({
   );
 }
 
+type Contract = Reply<'getContract'>;
+
+/** The contract as a sentence, and its text. */
+const Rule = ({
+  contract: { type, definition, description },
+}: {
+  readonly contract: Contract;
+}): JSX.Element => (
+  <div className="form">
+    <DataParagraph text={sentenceOf(type, definition)} mono={false} max={240} />
+    <DataParagraph className="muted" text={description} mono={false} max={1_000} />
+    <Editor label="Definition as YAML" value={definitionText(definition)} />
+  </div>
+);
+
 function Cases({
   id,
   contract: { type, definition },
-}: Readonly<{ id: string; contract: Reply<'getContract'> }>): JSX.Element {
+}: Readonly<{ id: string; contract: Contract }>): JSX.Element {
   const text = definitionText(definition);
   return (
-    <>
+    <div className="form">
       <Caught id={id} type={type} text={text} broken={false} />
       {/* Results belong to one definition. */}
       <OwnCases key={text} id={id} type={type} definition={definition} text={text} />
-    </>
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import type { Reply } from '../../lib/api.ts';
 import { definitionText } from '../../lib/engine.ts';
 import { useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
-import { textColumn, timeColumn } from '../../ui/columns.tsx';
+import { instantColumn, textColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button, Data } from '../../ui/parts.tsx';
@@ -74,7 +74,7 @@ const versionColumns = (
         </Button>
       ),
   },
-  timeColumn('made', 'Saved', (one) => one.created_at, 1.2),
+  instantColumn('made', 'Saved', (one) => one.created_at),
   textColumn(60)('by', 'Saved by', (one) => one.created_by, 2),
 ];
 

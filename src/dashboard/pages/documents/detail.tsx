@@ -8,7 +8,7 @@ import { useRefusal } from '../../lib/may.ts';
 import { useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
-import { envsColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
+import { envsColumn, instantColumn, proseColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { download } from '../../ui/download.ts';
 import { Editor } from '../../ui/editor.tsx';
@@ -279,7 +279,7 @@ const versionColumns = (
     ),
   },
   envsColumn('')('envs', 'Runs in', (one) => one.deployed_envs, 1.6),
-  timeColumn('made', vocabulary.created, (one) => one.created_at, 1.1),
+  instantColumn('made', vocabulary.created, (one) => one.created_at),
   proseColumn('by', `${vocabulary.created} by`, (one) => one.uploaded_by, 1.6),
   ...vocabulary.columns,
 ];

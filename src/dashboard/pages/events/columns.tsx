@@ -3,7 +3,15 @@ import { verdictWordOf } from '../../../event/rules/query/match.ts';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { textOrNull } from '../../lib/text.ts';
 import { afterCall, CallVerdict } from '../../ui/call-verdict.tsx';
-import { envColumn, instantColumn, nameColumn, proseColumn, verdictColumn } from '../../ui/columns.tsx';
+import {
+  envColumn,
+  instantColumn,
+  lineColumn,
+  nameColumn,
+  proseColumn,
+  verdictColumn,
+} from '../../ui/columns.tsx';
+import { lookOf } from '../../ui/parts.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { type EventRow, payloadField } from './event-row.ts';
 
@@ -13,6 +21,9 @@ const argumentsOf = (row: EventRow): string => argumentLine(payloadField(row, 't
 
 /** Columns whose values are those of the field of the same name in the query language. */
 const queried: ReadonlySet<string> = new Set(['tool', 'verdict', 'agent', 'contract', 'env']);
+
+/** Tone of the first verdict, for the edge of a row. */
+export const toneOf = ({ verdict, mode }: EventRow): string => lookOf(verdictWordOf(verdict, mode))[0];
 
 /** The widths add up to the list beside the filters on a screen of 1,440 px. */
 const listed: readonly Column<EventRow>[] = [
@@ -28,7 +39,7 @@ const listed: readonly Column<EventRow>[] = [
     cell: ({ verdict, mode }) => <CallVerdict verdict={verdict} mode={mode} />,
   },
   proseColumn('then', 'Then', afterCall, 0.9),
-  nameColumn('arguments', 'Arguments', argumentsOf, 1.6),
+  lineColumn('arguments', 'Arguments', argumentsOf, 1.6),
   nameColumn('agent', 'Agent', (row) => row.agent_id, 1.2),
   nameColumn('contract', 'Contract', (row) => payloadText(row, 'decision_name'), 1.3),
   proseColumn('reason', 'Reason', (row) => payloadText(row, 'reason'), 1.1),

@@ -95,7 +95,6 @@ function Groups({ by, top, note, least, filter, span, rows }: GroupsProps): JSX.
     <Table
       name={`calls-by-${by}`}
       grid={`Calls by ${by}`}
-      dense
       rows={groups}
       columns={columns}
       keyOf={({ value }) => value}

@@ -7,7 +7,7 @@ import { linkTo } from '../../lib/address.ts';
 import { addressOf } from '../../lib/api.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { eventLanguage, useEventQuery, withValue } from '../../lib/event-query.ts';
+import { eventLanguage, useEventQuery } from '../../lib/event-query.ts';
 import { pagesKey, queries, readOn, usePageRows, usePages } from '../../lib/query.ts';
 import { type Span, spanOf } from '../../lib/range.ts';
 import { useFilter, useFilters } from '../../lib/search.ts';
@@ -19,10 +19,11 @@ import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Views } from '../../ui/list.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
-import { Button, PageHead, PreciseTime, TabHead } from '../../ui/parts.tsx';
+import { Button, PageHead, PreciseTime } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Split } from '../../ui/split.tsx';
-import { columns } from './columns.tsx';
+import { isRowFocused } from '../../ui/table-row.tsx';
+import { columns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
 import { EventTable } from './event-table.tsx';
 import { facetFields, groupFields, isGroupField } from './facet-names.ts';
@@ -99,26 +100,28 @@ function Searched(): JSX.Element {
   });
   return (
     <>
-      <TabHead>
-        <Select
-          compact
-          label="Group by"
-          value={group ?? ''}
-          options={groupings}
-          onValue={(word) => change({ group: word || undefined, peek: undefined, sort: undefined })}
-        />
-        <Button
-          icon={follow ? 'pause' : 'play'}
-          aria-pressed={follow}
-          disabled={!span.open}
-          onClick={() => setFollow(!follow)}
-        >
-          {follow && span.open ? 'Pause' : 'Follow live'}
-        </Button>
-        <Export command="exportNdjson" format="ndjson" filter={filter} />
-        <Export command="exportCsv" format="csv" filter={filter} />
-      </TabHead>
-      <SearchBar />
+      <div className="events-head">
+        <SearchBar />
+        <div className="decide-buttons">
+          <Select
+            compact
+            label="Group by"
+            value={group ?? ''}
+            options={groupings}
+            onValue={(word) => change({ group: word || undefined, peek: undefined, sort: undefined })}
+          />
+          <Button
+            icon={follow ? 'pause' : 'play'}
+            aria-pressed={follow}
+            disabled={!span.open}
+            onClick={() => setFollow(!follow)}
+          >
+            {follow && span.open ? 'Pause' : 'Follow live'}
+          </Button>
+          <Export command="exportNdjson" format="ndjson" filter={filter} />
+          <Export command="exportCsv" format="csv" filter={filter} />
+        </div>
+      </div>
       <Histogram filter={filter} span={span} enabled={hasCounts} sampleRows={sampleRows} />
       <div className="events-columns">
         <Facets
@@ -178,13 +181,13 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
   const reloadList = useEffectEvent((): void => {
     isDue.current = false;
     // A reload would take away the pages that a person has begun to read in the meantime.
-    if (follow && !reading) reload();
+    if (follow && !reading && !isRowFocused()) reload();
     else setArrived((before) => before + 1);
   });
   useFrames((frame) => {
     if (frame.type !== 'stats_changed') return;
     const calls = frame.allowed + frame.denied + frame.would_deny + frame.asked;
-    if (!follow || reading) setArrived((before) => before + calls);
+    if (!follow || reading || isRowFocused()) setArrived((before) => before + calls);
     else if (!isDue.current) {
       isDue.current = true;
       after(followMs, () => reloadList());
@@ -237,7 +240,7 @@ function List({
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
     // Events can leave the span without a new event, and no frame announces that.
-    if (oldest < span.from && follow && !reading) reload();
+    if (oldest < span.from && follow && !reading && !isRowFocused()) reload();
   }, [oldest, span.from, follow, reading, reload]);
   return (
     <div className="events-list">
@@ -272,10 +275,8 @@ function List({
               nameOf={(row) => visible(row.tool_name).slice(0, 200)}
               rows={rows}
               columns={columns}
+              toneOf={toneOf}
               linkOf={linkOf}
-              onTerm={(field, value, isNegated) =>
-                eventQuery.change(withValue(eventQuery, field, value, isNegated))
-              }
               onEnd={() => {
                 if (!isFull) readOn(eventsQuery);
               }}

@@ -63,8 +63,16 @@ export const rowsOfList = (events: readonly EventRow[]): readonly TailRow[] =>
       } as unknown as TailEvent,
     }));
 
-/** An event of the stream in the form of a list. */
-export const listRowOf = (event: TailEvent): EventRow =>
+const listRows = new WeakMap<TailEvent, EventRow>();
+
+/** An event of the stream in the form of a list, made once for all cells of its row. */
+export function listRowOf(event: TailEvent): EventRow {
+  const row = listRows.get(event) ?? asListRow(event);
+  listRows.set(event, row);
+  return row;
+}
+
+const asListRow = (event: TailEvent): EventRow =>
   ({
     ...event,
     verdict: event.action,

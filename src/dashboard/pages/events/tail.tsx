@@ -5,7 +5,7 @@ import { isEnv } from '../../../shared/ids.ts';
 import { linkTo } from '../../lib/address.ts';
 import { ApiError, callPage, type Input } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useEventQuery, withValue } from '../../lib/event-query.ts';
+import { useEventQuery } from '../../lib/event-query.ts';
 import { signedOut } from '../../lib/me.ts';
 import { useEnv, useFilter } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
@@ -18,7 +18,8 @@ import { DataParagraph } from '../../ui/names.tsx';
 import { Button, Empty, PreciseTime } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
-import { columns as listColumns } from './columns.tsx';
+import { isRowFocused } from '../../ui/table-row.tsx';
+import { columns as listColumns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
 import { EventTable } from './event-table.tsx';
 import { listRowOf, narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
@@ -184,7 +185,8 @@ function useTail(query: string, rest: string, isStill: boolean) {
     const tail = new Tail(query, {
       rows: (all) => {
         const batch = narrowed(all, latestFits.current);
-        if (batch.length > 0) setHeld((before) => addNew(before, batch, still.current));
+        const isStill = still.current || isRowFocused();
+        if (batch.length > 0) setHeld((before) => addNew(before, batch, isStill));
       },
       state: (next, reason) => {
         setState({ state: next, why: reason });
@@ -212,7 +214,6 @@ function useTail(query: string, rest: string, isStill: boolean) {
 
 function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
   const [peek] = useFilter('peek');
-  const eventQuery = useEventQuery();
   const [paused, setPaused] = useState(false);
   const [isOverTerms, setOverTerms] = useState(false);
   const tail = useTail(query, rest, paused || peek !== undefined || isOverTerms);
@@ -256,11 +257,9 @@ function Following({ query, rest }: { readonly query: string; readonly rest: str
           nameOf={(row) => (row.kind === 'gap' ? 'gap' : visible(row.event.tool_name).slice(0, 200))}
           rows={rows}
           columns={columns}
+          toneOf={(row) => (row.kind === 'event' ? toneOf(listRowOf(row.event)) : undefined)}
           linkOf={linkOf}
           onTermHover={setOverTerms}
-          onTerm={(field, value, isNegated) =>
-            eventQuery.change(withValue(eventQuery, field, value, isNegated))
-          }
           bar={
             <>
               <Button icon={paused ? 'play' : 'pause'} aria-pressed={paused} onClick={pause}>

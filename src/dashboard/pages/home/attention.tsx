@@ -81,7 +81,7 @@ const sinceVersion = (version: AttentionItem['facts'][string] | undefined): stri
 
 const words: { readonly [K in AttentionItem['kind']]: Words } = {
   approval_deadline: {
-    icon: 'hand',
+    icon: 'diamond',
     tone: 'ask',
     text: ({ facts }, name) => (
       <>

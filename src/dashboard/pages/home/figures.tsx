@@ -2,7 +2,8 @@
 import { Link } from '@tanstack/react-router';
 import type { JSX, ReactNode } from 'react';
 import type { Reply } from '../../lib/api.ts';
-import type { Env } from '../../lib/search.ts';
+import { isCompared } from '../../lib/range.ts';
+import { type Env, useFilters } from '../../lib/search.ts';
 import { type Calls, totalsOf } from '../../lib/series.ts';
 import { useStore } from '../../lib/store.ts';
 import { count, duration } from '../../lib/text.ts';
@@ -27,6 +28,7 @@ interface FiguresProps {
 export function Figures({ stats, series, env }: FiguresProps): JSX.Element {
   // The stream is newer than the answer.
   const fleet = fleetOf(useStore(fleetByEnv), env) ?? stats.agents;
+  const hasPrevious = isCompared(useFilters()[0]);
   const { calls = noCalls, previous = noCalls, agents, pending_approvals: pending } = stats;
   const [total, before] = [sumOf(calls), sumOf(previous)];
   const [share, shareBefore] = [percent(calls.denied, total), percent(previous.denied, before)];
@@ -55,13 +57,16 @@ export function Figures({ stats, series, env }: FiguresProps): JSX.Element {
       </Figure>
       <Figure name="Calls" value={count(total)} to="/explore">
         {line && <Sparkline {...line} max={Math.max(...line.totals)} />}
-        <span>{before === 0 ? 'none in the range before' : `${signed(growth, compact(growth))} %`}</span>
+        {hasPrevious && (
+          <span>{before === 0 ? 'none in the range before' : `${signed(growth, compact(growth))} %`}</span>
+        )}
       </Figure>
       <Figure name="Denied" value={count(calls.denied)} to="/explore" search={{ q: 'verdict:denied' }}>
         <Ribbon calls={calls} />
         <span>
           {total === 0 ? 'no calls' : `${shareText(share)} % of calls`}
-          {total > 0 &&
+          {hasPrevious &&
+            total > 0 &&
             before > 0 &&
             `, ${signed(share - shareBefore, Math.abs(share - shareBefore).toFixed(1))}`}
         </span>

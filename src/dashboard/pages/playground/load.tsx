@@ -12,6 +12,7 @@ import { Choice } from '../../ui/choice.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
+import { useBundleNames } from '../agents/bundle-names.ts';
 import { type Call, firstCall, jsonText, word } from './call.ts';
 
 /** Number of calls in the selection: the newest of the range. */
@@ -48,14 +49,13 @@ interface LoadBundleProps {
 
 export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps): JSX.Element | null {
   const [{ bundle = '', version = '' }, change] = useFilters();
-  const bundles = useCall('listBundles', { query: { limit: 1000 } });
-  const latest = bundles.data?.find(({ name }) => name === bundle)?.latest_version;
-  const selectedVersion = version === '' ? (latest === undefined ? '' : String(latest)) : version;
+  const { query: bundlesQuery, bundles, names, onSearch } = useBundleNames(bundle || null);
   const versions = useCall(
     'listBundleVersions',
     { params: { name: bundle }, query: { limit: 200 } },
     { enabled: bundle !== '' },
   );
+  const selectedVersion = version || String(versions.data?.[0]?.version ?? '');
   const yaml = useCall(
     'getBundleYaml',
     { params: { name: bundle, version: selectedVersion } },
@@ -63,20 +63,22 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
   );
   const key = bundle === '' || selectedVersion === '' ? '' : `${bundle} ${selectedVersion}`;
   useLoaded(bundle === '' ? null : key, yaml.data, from, onText);
-  if (bundles.data?.length === 0) return null;
   // Nothing waits for the version, because the starter is already there.
-  if (!bundles.data) return <QueryProblem query={bundles} />;
+  if (!bundlesQuery.data) return <QueryProblem query={bundlesQuery} />;
+  if (names.length === 0) return null;
+  const labelOf = (name: string): string => {
+    const listed = bundles.find((one) => one.name === name);
+    return listed ? `${name} (${listed.latest_version})` : name;
+  };
   return (
     <>
-      <QueryProblem query={bundles} />
+      <QueryProblem query={bundlesQuery} />
       <div className="filter-bar">
         <Choice
           label="Load bundle"
           value={bundle}
-          options={[
-            ['', 'Starter bundle'],
-            ...bundles.data.map((one) => [one.name, `${one.name} (${one.latest_version})`] as const),
-          ]}
+          options={[['', 'Starter bundle'], ...names.map((name) => [name, labelOf(name)] as const)]}
+          onSearch={onSearch}
           onValue={(name) => {
             change({ bundle: name, version: undefined });
             if (name === '') onStarter();

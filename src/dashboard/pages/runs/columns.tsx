@@ -3,9 +3,9 @@ import { duration } from '../../lib/text.ts';
 import {
   countColumn,
   envColumn,
+  instantColumn,
   nameColumn,
   numberColumn,
-  timeColumn,
   verdictColumn,
 } from '../../ui/columns.tsx';
 import { Name } from '../../ui/parts.tsx';
@@ -26,7 +26,7 @@ function Calls({ run }: { readonly run: Run }) {
 }
 
 export const standingColumns: readonly Column<Run>[] = [
-  timeColumn('started', 'Started', (run) => run.started_at, 1.2),
+  instantColumn('started', 'Started', (run) => run.started_at, 2),
   numberColumn(duration)(
     'duration',
     'Duration',
@@ -65,5 +65,4 @@ export const runColumns: readonly Column<Run>[] = [
     1.3,
   ),
   countColumn('waiting', 'Pending approvals', (run) => run.pending_approval_count, 1),
-  timeColumn('last', 'Last activity', (run) => run.last_activity_at, 1.2),
 ];

@@ -6,7 +6,7 @@ import { linkTo } from '../../lib/address.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { plainJson } from '../../lib/text.ts';
 import { DataLink } from '../../ui/names.tsx';
-import { Data, Env, Time, Verdict } from '../../ui/parts.tsx';
+import { Data, Env, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Ribbon, sumOf } from '../../ui/ribbon.tsx';
 import { QuerySection } from '../../ui/section.tsx';
@@ -70,7 +70,8 @@ function Head({ run }: { readonly run: Run }): JSX.Element {
         {run.sample && <span className="tag">sample</span>}
       </p>
       <p className="muted">
-        Started <Time at={run.started_at} />, last activity <Time at={run.last_activity_at} />. {runSums(run)}
+        Started <PreciseTime at={run.started_at} />, last activity <PreciseTime at={run.last_activity_at} />.{' '}
+        {runSums(run)}
       </p>
       {calls && sumOf(calls) > 0 && (
         <p className="run-calls">

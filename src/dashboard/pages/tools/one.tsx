@@ -10,7 +10,7 @@ import { nameColumn, timeColumn } from '../../ui/columns.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { Field, Form } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Data, Env, Name, PageHead, Time } from '../../ui/parts.tsx';
+import { Data, Env, Line, Name, PageHead, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { type JsonObject, membersOf, previousOf, statusWord, type ToolPinDetail } from './model.ts';
@@ -41,7 +41,7 @@ function Whole({ pin }: { readonly pin: ToolPinDetail }): JSX.Element {
         {pin.decided_by !== null && (
           <>
             {' by '}
-            <Name mono={false} text={pin.decided_by} /> <Time at={pin.decided_at} />
+            <Line text={pin.decided_by} /> <Time at={pin.decided_at} />
           </>
         )}
       </p>
