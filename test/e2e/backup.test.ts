@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Database } from '../../adapters/sqlite/database.ts';
 import { backup } from '../../src/hub/commands/backup.ts';
@@ -100,7 +101,7 @@ describe('a hub that is backed up under load', () => {
           increments++;
       });
     const work = [sender(), sender(), sender(), counter()];
-    while (acknowledged.length < runsOf(2000, 500)) await new Promise((resolve) => setImmediate(resolve));
+    while (acknowledged.length < runsOf(2000, 500)) await wait(5);
     const ask = { tool_name: 'rm', message: 'may I?', timeout: 600 };
     const approval = (await hub.call('POST', '/api/v1/approvals', { key, agent: 'a', body: ask })).body.id;
     await hub.call('PUT', `/api/v1/approvals/${approval}`, { cookie, body: { approved: true } });
