@@ -283,7 +283,7 @@ describe('the roster', () => {
 });
 
 it('thousands of agents connect, join and report through the actors', async () => {
-  const agents = runsOf(10_000, 2_000);
+  const agents = runsOf(10_000);
   const hub = await aHub();
   await hub.upload('base', yaml);
   await hub.deploy('base', 1);

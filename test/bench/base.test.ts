@@ -31,6 +31,7 @@ import { compareResults, exitCodeOfComparisons } from '../../bench/suite/compare
 import { parseResults } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { seededRandom } from '../../bench/suite/statistics.ts';
+import { itAtNight } from '../runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-guard-base-'));
 const git = (...args: string[]): string =>
@@ -134,7 +135,7 @@ describe('the base of the guard', () => {
     expect(exitCodeOfComparisons(comparisons)).toBe(1);
   });
 
-  it('fails in at most 1 of 50 runs of equal trees with noise of 15 %', () => {
+  itAtNight('fails in at most 1 of 50 runs of equal trees with noise of 15 %', () => {
     const random = seededRandom(17);
     const noisy = (value: number): number =>
       value * (1 + 0.15 * Array.from({ length: 12 }, random).reduce((sum, part) => sum + part, -6));

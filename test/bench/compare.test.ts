@@ -4,7 +4,7 @@ import { compareResults, exitCodeOfComparisons, formatComparison } from '../../b
 import { figureOf, type Measured } from '../../bench/suite/figures.ts';
 import { type Results, resultsSchema, type Scenario } from '../../bench/suite/results.ts';
 import { seededRandom } from '../../bench/suite/statistics.ts';
-import { runsOf } from '../runs.ts';
+import { rowsOfRun, runsOf } from '../runs.ts';
 
 const base: Measured = { id: 'a.time', what: 'time', unit: 'µs', better: 'lower', rounds: [] };
 
@@ -181,7 +181,7 @@ describe('a comparison', () => {
     );
   });
 
-  it.each([0.02, 0.05, 0.1, 0.15])(
+  it.each(rowsOfRun([0.02, 0.05, 0.1, 0.15], 2))(
     'of equal builds with noise of %d is worse in at most 1 %% of trials',
     (noise) => {
       const random = seededRandom(11);

@@ -10,7 +10,7 @@ import { countBuild, type GuardRun, guardFigures } from '../../bench/guard/measu
 import { exitCodeOf } from '../../bench/suite/figures.ts';
 import { checkSlowDowns, makeTenants, openHub, slowDowns } from '../../bench/suite/hub.ts';
 import { root } from '../../bench/suite/root.ts';
-import { isNightly, rowsOfRun } from '../runs.ts';
+import { isNightly, itAtNight } from '../runs.ts';
 
 const bands: Bands = {
   'counts.statements': {
@@ -88,13 +88,11 @@ describe('the guard', () => {
     ['extra-statement', ['counts.statements']],
     ['encode-per-client', ['counts.deploy_encodings']],
   ];
-  it.each(rowsOfRun(slowCases, 1))(
+  itAtNight.each(slowCases)(
     'notices %s and names its figure',
     async (slow, ids) => {
-      // A verdict needs three rounds. Counts repeat, so one run stands for three.
-      const measured = await countBuild({ folder: root, slow: [slow], seed: 1 }, isNightly ? 3 : 1);
-      const rounds = [0, 1, 2].flatMap((n) => measured[n % measured.length] ?? []);
-      const missed = figuresOfRuns(rounds, readBands()).filter(({ verdict }) => verdict === 'missed');
+      const measured = await countBuild({ folder: root, slow: [slow], seed: 1 }, 3);
+      const missed = figuresOfRuns(measured, readBands()).filter(({ verdict }) => verdict === 'missed');
       expect(missed.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
     },
     120_000,

@@ -18,6 +18,7 @@ import { checkTarget, cleanRun, readAccess } from '../../bench/suite/remote.ts';
 import { parseResults } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { certificate, certificateKey } from '../certificate.ts';
+import { itAtNight } from '../runs.ts';
 import { benchProgram } from './program.ts';
 
 describe('a hub by --url', () => {
@@ -135,31 +136,37 @@ describe('a run on a hub of others', () => {
     expect(await labels()).toEqual(['bench']);
   }, 60_000);
 
-  it('needs keys alone for ingest, and leaves out what the checkout cannot say of the hub', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-test-'));
-    const file = join(folder, 'ingest.json');
-    const key = await admin.newKey();
-    const env = { PATH: process.env.PATH, REEVE_BENCH_KEYS: key };
-    const sizes = ['--rounds', '1', '--seconds', '1', '--rows', '0'];
-    const run = (name: string) =>
-      promisify(execFile)(
-        process.execPath,
-        [...benchProgram, name, '--url', hub.url, ...sizes, '--json', file],
-        { cwd: root, env },
-      ).catch((error: unknown) => error as { readonly code: number; readonly stderr: string });
-    try {
-      expect(await run('ingest')).toMatchObject({ code: 3 });
-      const { commit, versions, scenarios } = parseResults(readFileSync(file, 'utf8'));
-      expect(commit).toEqual({ sha: null, dirty: null });
-      expect(Object.keys(versions)).not.toContain('reeve');
-      expect(scenarios[0]?.parameters).toMatchObject({ url: hub.url, keys: 1 });
-      expect(scenarios[0]?.parameters).not.toHaveProperty('tenants');
-      expect(scenarios[0]?.figures.find(({ id }) => id === 'ingest.rate')?.median).toBeGreaterThan(0);
-      const refusal = await run('approval');
-      expect(refusal).toMatchObject({ code: 2 });
-      expect(refusal.stderr.trim().split('\n').at(-1)).toContain('This needs a login: set REEVE_BENCH_EMAIL');
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  }, 60_000);
+  itAtNight(
+    'needs keys alone for ingest, and leaves out what the checkout cannot say of the hub',
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-test-'));
+      const file = join(folder, 'ingest.json');
+      const key = await admin.newKey();
+      const env = { PATH: process.env.PATH, REEVE_BENCH_KEYS: key };
+      const sizes = ['--rounds', '1', '--seconds', '1', '--rows', '0'];
+      const run = (name: string) =>
+        promisify(execFile)(
+          process.execPath,
+          [...benchProgram, name, '--url', hub.url, ...sizes, '--json', file],
+          { cwd: root, env },
+        ).catch((error: unknown) => error as { readonly code: number; readonly stderr: string });
+      try {
+        expect(await run('ingest')).toMatchObject({ code: 3 });
+        const { commit, versions, scenarios } = parseResults(readFileSync(file, 'utf8'));
+        expect(commit).toEqual({ sha: null, dirty: null });
+        expect(Object.keys(versions)).not.toContain('reeve');
+        expect(scenarios[0]?.parameters).toMatchObject({ url: hub.url, keys: 1 });
+        expect(scenarios[0]?.parameters).not.toHaveProperty('tenants');
+        expect(scenarios[0]?.figures.find(({ id }) => id === 'ingest.rate')?.median).toBeGreaterThan(0);
+        const refusal = await run('approval');
+        expect(refusal).toMatchObject({ code: 2 });
+        expect(refusal.stderr.trim().split('\n').at(-1)).toContain(
+          'This needs a login: set REEVE_BENCH_EMAIL',
+        );
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    },
+    60_000,
+  );
 });

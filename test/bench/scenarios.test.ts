@@ -18,7 +18,7 @@ import { newHistogram } from '../../bench/suite/histogram.ts';
 import { Loader } from '../../bench/suite/loader.ts';
 import { root } from '../../bench/suite/root.ts';
 import { runsOf, settingsOf, withoutShortTargets } from '../../bench/suite/scenario-runs.ts';
-import { isNightly } from '../runs.ts';
+import { itAtNight } from '../runs.ts';
 
 const options: RunOptions = {
   ...parseArguments(['--rounds', '1', '--rows', '100', '--agents', '20']),
@@ -55,11 +55,9 @@ const expected = [
     ],
   ],
 ] as const;
-/** The one that does everything at once; the others run at night. */
-const perCommit = expected.filter(([name]) => isNightly || name === 'mixed');
 
 describe('a scenario', () => {
-  it.each(perCommit)(
+  itAtNight.each(expected)(
     '%s measures its figures',
     async (name, ids) => {
       const scenario = await scenarios[name]?.run(options);

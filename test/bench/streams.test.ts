@@ -11,7 +11,7 @@ import { processTree } from '../../bench/suite/machine.ts';
 import { parseResults } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { StreamClient } from '../../bench/suite/streams.ts';
-import { isNightly } from '../runs.ts';
+import { isNightly, itAtNight } from '../runs.ts';
 import { benchProgram } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-streams-test-'));
@@ -104,11 +104,9 @@ const expected = [
   ['idle', ['idle.rss', 'idle.kernel_memory', 'idle.processor_time']],
   ['storm', ['storm.rate', 'storm.refused', 'storm.processor_time', 'storm.rss']],
 ] as const;
-/** The others run at night. */
-const perCommit = expected.filter(([name]) => isNightly || name === 'fanout');
 
 describe('scenarios of streams', () => {
-  it.each(perCommit)(
+  itAtNight.each(expected)(
     '%s measures its figures beside a bare loop',
     async (name, ids) => {
       const file = join(folder, `${name}.json`);
@@ -149,11 +147,15 @@ describe('scenarios of streams', () => {
     200_000,
   );
 
-  it('end the simulation of an owner with SIGTERM to the suite alone', async () => {
-    const child = startBench({}, 'owner', '--agents', '200000', '--rounds', '50', '--hub', root);
-    const commands = () =>
-      processTree(child.pid ?? 0).map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
-    await expect.poll(() => commands().join(), { timeout: 60_000 }).toContain('fleet-simulation');
-    await expectEnd(child, () => child.kill('SIGTERM'), 143);
-  }, 150_000);
+  itAtNight(
+    'end the simulation of an owner with SIGTERM to the suite alone',
+    async () => {
+      const child = startBench({}, 'owner', '--agents', '200000', '--rounds', '50', '--hub', root);
+      const commands = () =>
+        processTree(child.pid ?? 0).map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+      await expect.poll(() => commands().join(), { timeout: 60_000 }).toContain('fleet-simulation');
+      await expectEnd(child, () => child.kill('SIGTERM'), 143);
+    },
+    150_000,
+  );
 });

@@ -68,7 +68,7 @@ describe('the command line of the suite', () => {
     expect(parseArguments(['--rows', '5']).rows).toBe(5);
   });
 
-  it('ends with code 2 and one line for wrong use, and for a folder without a build', async () => {
+  itAtNight('ends with code 2 and one line for wrong use, and for a folder without a build', async () => {
     expect(await runBench('ingst')).toEqual({
       code: 2,
       stdout: '',

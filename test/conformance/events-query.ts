@@ -7,7 +7,7 @@ import { queryTest, verdictWordOf } from '../../src/event/rules/query/match.ts';
 import { narrowedByQuery } from '../../src/event/rules/query/narrow.ts';
 import { parseQuery, type Query } from '../../src/event/rules/query/parse.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
-import { sizeFor } from '../runs.ts';
+import { runsOf } from '../runs.ts';
 import { aBatch, readAll } from './events.ts';
 import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -147,7 +147,7 @@ export function eventsQueryContract(name: string, open: Open): void {
       ].entries()) {
         const expected = matching(all, text).map(({ id }) => id);
         const filter = narrowedByQuery({ env: null, query: queryOf(text) });
-        const small = i % sizeFor(name, 4, 12) === 0 ? ([[7, 0]] as const) : [];
+        const small = i % runsOf(4, 12) === 0 ? ([[7, 0]] as const) : [];
         for (const [limit, budgetMs] of [[1000, 2000], ...small] as const) {
           const ids: string[] = [];
           let searchedTo = Number.POSITIVE_INFINITY;

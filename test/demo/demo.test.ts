@@ -145,7 +145,7 @@ describe('npm run demo', () => {
     40_000,
   );
 
-  it('explains itself, and refuses arguments it does not know', async () => {
+  itAtNight('explains itself, and refuses arguments it does not know', async () => {
     expect(await play('--help')).toMatchObject({ code: 0, out: expect.stringContaining('--once') });
     expect(await play('--twice')).toMatchObject({ code: 2, error: expect.stringContaining('--twice') });
     nothingStays();

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database } from '../../adapters/sqlite/database.ts';
 import { expectAlert, held, moving, type Scrape, scrape, scrapeToken, sumOf } from '../prometheus/alerts.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
+import { isNightly } from '../runs.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { wrongClock } from '../wrong-clock.ts';
 import { HubProcess, run } from './process.ts';
@@ -92,7 +93,8 @@ it('ReeveBackupOld: nobody wrote a back-up for more than a day', async () => {
   const fresh = await scrape(hub);
   expect(sumOf(fresh, 'reeve_last_backup_timestamp_seconds')).toBeGreaterThan(calm.at - 60);
   await expectAlert('ReeveBackupOld', { quiet: held(fresh, 50), cause: held(fresh, 8) }, halfHours);
-  await expectAlert('ReeveBackupOld', { quiet: held(fresh, 50), cause: held(calm, 8) }, halfHours);
+  if (isNightly)
+    await expectAlert('ReeveBackupOld', { quiet: held(fresh, 50), cause: held(calm, 8) }, halfHours);
 });
 
 it('ReeveDeadJobs: a channel refuses notifications', async () => {

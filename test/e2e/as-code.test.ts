@@ -186,7 +186,7 @@ definition:
 }
 
 describe('export', () => {
-  it('then diff finds nothing, and a second export writes nothing', async () => {
+  itAtNight('then diff finds nothing, and a second export writes nothing', async () => {
     const source = await exported();
     expect(await reeve(source.admin, 'diff', folder)).toMatchObject({ code: 0, out: 'Nothing to change.\n' });
     edit('contracts/a.yaml', (text) => `${text}# a remark\n`);
@@ -273,7 +273,7 @@ describe('apply', () => {
     expect((await call('GET', '/contracts')).body).toEqual([]);
   });
 
-  it('deploys automatic compositions last, also those of the hub alone', async () => {
+  itAtNight('deploys automatic compositions last, also those of the hub alone', async () => {
     const source = await tenant();
     await furnish(source);
     mkdirSync(file('contracts'), { recursive: true });
@@ -328,12 +328,12 @@ describe('apply', () => {
       child.stderr?.on('data', (chunk: Buffer) => {
         lines += chunk.toString().match(/^\[/gm)?.length ?? 0;
         // In one of the first steps, now at its beginning and now within it.
-        if (lines >= (isNightly ? 2 : 6) + (kills % 2))
+        if (lines >= (isNightly ? 2 : 10) + (kills % 2))
           setTimeout(() => child.kill('SIGKILL'), (kills * 3) % 10);
       });
       isKilled = (await ended).code === null;
     }
-    expect(kills).toBeGreaterThan(isNightly ? 3 : 1);
+    expect(kills).toBeGreaterThan(isNightly ? 3 : 0);
     expect(await reeve(target.admin, 'apply', folder, '--yes')).toMatchObject({ code: 0 });
     expect(await reeve(target.admin, 'diff', folder)).toMatchObject({ code: 0 });
     const state = async ({ call }: Tenant) => {
@@ -368,7 +368,7 @@ describe('a plan', () => {
     });
   });
 
-  it('ends with 3 when the hub changed since, and changes nothing', async () => {
+  itAtNight('ends with 3 when the hub changed since, and changes nothing', async () => {
     const source = await exported();
     const plan = join(root, `plan-${++nameCount}.json`);
     edit('contracts/a.yaml', (text) => text.replace('^/a/', '^/planned/'));
@@ -431,7 +431,7 @@ describe('a bad file', () => {
     ],
     ['contracts/one.yaml', () => `name: ${'x'.repeat(1_100_000)}\n`, 'contracts/one.yaml:1: is larger'],
   ];
-  it.each(rowsOfRun(faults, 3))('%s stops the run before the first write', async (path, change, expected) => {
+  it.each(rowsOfRun(faults, 2))('%s stops the run before the first write', async (path, change, expected) => {
     small();
     edit(path, change);
     const { admin, call } = await tenant();
@@ -510,40 +510,43 @@ describe('--prune', () => {
 });
 
 describe('rights', () => {
-  it("refuse an operator's token where tool settings or a protected environment would change", async () => {
-    const source = await exported();
-    const operator = await source.token([{ role: 'operator', env: '*' }]);
-    expect(await reeve(operator, 'diff', folder)).toMatchObject({ code: 0 });
-    edit('tools.yaml', (text) => text.replace('geo', 'place'));
-    edit('contracts/a.yaml', (text) => text.replace('^/a/', '^/other/'));
-    const before = await trace(source);
-    expect(await reeve(operator, 'apply', folder, '--yes')).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('tools.yaml:'),
-    });
-    const viewer = await source.token([{ role: 'viewer', env: '*' }]);
-    expect(await reeve(viewer, 'diff', folder)).toMatchObject({
-      code: 4,
-      err: expect.stringContaining('needs the role operator'),
-    });
-    edit('tools.yaml', (text) => text.replace('place', 'geo'));
-    await source.call('PUT', '/environments/production/policy', { protected: true });
-    const refused = await reeve(operator, 'apply', folder, '--yes');
-    expect(refused).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/deployments\.yaml:\d+: the token may not change production/),
-    });
-    expect(await trace(source)).toEqual(before);
-    expect(await reeve(source.admin, 'apply', folder, '--yes')).toMatchObject({ code: 0 });
-  });
+  itAtNight(
+    "refuse an operator's token where tool settings or a protected environment would change",
+    async () => {
+      const source = await exported();
+      const operator = await source.token([{ role: 'operator', env: '*' }]);
+      expect(await reeve(operator, 'diff', folder)).toMatchObject({ code: 0 });
+      edit('tools.yaml', (text) => text.replace('geo', 'place'));
+      edit('contracts/a.yaml', (text) => text.replace('^/a/', '^/other/'));
+      const before = await trace(source);
+      expect(await reeve(operator, 'apply', folder, '--yes')).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('tools.yaml:'),
+      });
+      const viewer = await source.token([{ role: 'viewer', env: '*' }]);
+      expect(await reeve(viewer, 'diff', folder)).toMatchObject({
+        code: 4,
+        err: expect.stringContaining('needs the role operator'),
+      });
+      edit('tools.yaml', (text) => text.replace('place', 'geo'));
+      await source.call('PUT', '/environments/production/policy', { protected: true });
+      const refused = await reeve(operator, 'apply', folder, '--yes');
+      expect(refused).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/deployments\.yaml:\d+: the token may not change production/),
+      });
+      expect(await trace(source)).toEqual(before);
+      expect(await reeve(source.admin, 'apply', folder, '--yes')).toMatchObject({ code: 0 });
+    },
+  );
 });
 
 describe('usage', () => {
   it('has help, and 2 for what does not fit', async () => {
     const { admin } = await tenant();
-    const reeve = (token: string, ...args: string[]) => start(token, args).ended;
+    const program = (token: string, ...args: string[]) => start(token, args).ended;
     for (const word of rowsOfRun(['apply', 'diff', 'export'], 1)) {
-      expect(await reeve(admin, word, '--help')).toMatchObject({
+      expect(await program(admin, word, '--help')).toMatchObject({
         code: 0,
         out: expect.stringContaining(`reeve ${word}`),
       });

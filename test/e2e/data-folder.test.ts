@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight, rowsOfRun } from '../runs.ts';
+import { isNightly, itAtNight, rowsOfRun } from '../runs.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { HubProcess, lines, run } from './process.ts';
 
@@ -72,7 +72,7 @@ describe('a database that cannot be used is told in one line', slow, () => {
     expect(await refused(dir)).toMatch(/reeve\.db is damaged \(.*\)\. Keep a copy .* restore a back-up/);
   });
 
-  it('is damaged in the pages that a start reads last', async () => {
+  itAtNight('is damaged in the pages that a start reads last', async () => {
     const { dir, db } = copy();
     const bytes = readFileSync(db);
     bytes.fill(0x5a, 4096);
@@ -143,7 +143,7 @@ describe('a database that cannot be used is told in one line', slow, () => {
     chmodSync(dir, 0o700);
   });
 
-  it.skipIf(!canMount)('is on a disk that is full', async () => {
+  it.runIf(isNightly && canMount)('is on a disk that is full', async () => {
     const disk = new SmallDisk(8);
     try {
       for (const name of stopped) copyFileSync(join(dataDir, name), join(disk.folder, name));
@@ -185,7 +185,7 @@ describe('a folder and its database', slow, () => {
     await hub.stop();
   });
 
-  it('hold the users in the file itself from set-up on, whatever becomes of the log', async () => {
+  itAtNight('hold the users in the file itself from set-up on, whatever becomes of the log', async () => {
     const hub = await starts(join(folder, 'killed'));
     await hub.admin();
     await hub.kill();
@@ -198,7 +198,7 @@ describe('a folder and its database', slow, () => {
     await again.stop();
   });
 
-  it.each([
+  const changes: readonly (readonly [what: string, change: (db: string) => void, words: RegExp])[] = [
     ['is gone', (db: string) => rmSync(db), /reeve\.db is missing or empty, but the file hub\.id/],
     [
       'is empty',
@@ -223,7 +223,8 @@ describe('a folder and its database', slow, () => {
       },
       /is the database of hub 0123456789abcdef, but the file hub\.id beside it contains [0-9a-f]{16}/,
     ],
-  ])('are refused when the database %s', async (_what, change, words) => {
+  ];
+  it.each(rowsOfRun(changes, 2))('are refused when the database %s', async (_what, change, words) => {
     const { dir, db } = copy();
     change(db);
     expect(await refused(dir)).toMatch(words);

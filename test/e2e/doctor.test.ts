@@ -8,9 +8,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { freePort } from '../../bench/suite/free-port.ts';
+import { doctor as command } from '../../src/hub/commands/doctor.ts';
 import { probePath, proofHeader, proofOf } from '../../src/hub/probe.ts';
 import { itAtNight } from '../runs.ts';
 import { wrongClock } from '../wrong-clock.ts';
+import { callCommand } from './command.ts';
 import { HubProcess, lines, run } from './process.ts';
 
 interface Finding {
@@ -28,8 +30,19 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function doctor(env: { readonly [name: string]: string }, args: readonly string[] = []) {
-  const { code, text } = await run(env, ['doctor', '--json', ...args]);
+/** Calls the command in this process. */
+async function call(env: { readonly [name: string]: string }, [, ...args]: readonly string[]) {
+  const { code, out, err } = await callCommand(command, args, { HOST: '127.0.0.1', PORT: '0', ...env });
+  return { code, text: err + out };
+}
+
+/** @param runCommand `run` starts a process */
+async function doctor(
+  env: { readonly [name: string]: string },
+  args: readonly string[] = [],
+  runCommand: typeof call = call,
+) {
+  const { code, text } = await runCommand(env, ['doctor', '--json', ...args]);
   const result = JSON.parse(lines(text).at(-1) ?? '') as {
     readonly ok: boolean;
     readonly findings: readonly Finding[];
@@ -92,7 +105,7 @@ describe('reeve doctor', () => {
     expect(cookie).not.toBe('');
     const before = digestOf(join(hub.dataDir, 'reeve.db'));
     const files = readdirSync(hub.dataDir);
-    const { code, outcomes, detailOf } = await doctor(settings(), ['--deep']);
+    const { code, outcomes, detailOf } = await doctor(settings(), ['--deep'], run);
     expect([code, outcomes.store, outcomes.secret, outcomes.base_url]).toEqual([0, 'ok', 'ok', 'ok']);
     expect(outcomes.hub_clock).toBe('ok');
     expect([outcomes.event_stream, outcomes.websocket]).toEqual(['ok', 'ok']);
@@ -172,7 +185,7 @@ describe('reeve doctor', () => {
 
   it('ends with 2 for wrong usage', async () => {
     expect((await run(settings(), ['doctor', '--url', 'hub.example.com'])).code).toBe(2);
-    expect((await run(settings(), ['doctor', '--all'])).code).toBe(2);
+    expect((await call(settings(), ['doctor', '--all'])).code).toBe(2);
   });
 });
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rowsOfRun } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { HubProcess } from './process.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -59,27 +59,38 @@ describe.each(rowsOfRun(['native', 'node'], 1))('the downloads of a hub on the %
     expect((await get('/downloads/SHA256SUMS', { method: 'POST' })).status).toBe(405);
   });
 
-  it('give an empty folder the program and the library', async () => {
-    const [, name = ''] = await names();
-    // The one dependency comes from a registry; here from this repository.
-    const { stdout } = await run(
-      'npm',
-      ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, join(root, 'node_modules/yaml')],
-      { cwd: root },
-    );
-    const [yaml] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }];
-    const tarball = join(folder, name);
-    writeFileSync(tarball, Buffer.from(await (await get(`/downloads/${name}`)).arrayBuffer()));
-    writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
-    const install = ['install', '--offline', '--no-audit', '--no-fund', tarball, join(folder, yaml.filename)];
-    await run('npm', install, { cwd: folder });
-    const { stdout: help } = await run(join(folder, 'node_modules/.bin/reeve-agent'), ['--help']);
-    expect(help).toContain('Usage: reeve-agent <command>');
-    writeFileSync(
-      join(folder, 'a.js'),
-      "import { Guard } from 'reeve-agent'; console.log(typeof Guard.connect);",
-    );
-    expect((await run(process.execPath, ['a.js'], { cwd: folder })).stdout.trim()).toBe('function');
-    await run('test', ['-s', join(folder, 'node_modules/reeve-agent/dist/docs/agent-guide.md')]);
-  }, 120_000);
+  itAtNight(
+    'give an empty folder the program and the library',
+    async () => {
+      const [, name = ''] = await names();
+      // The one dependency comes from a registry; here from this repository.
+      const { stdout } = await run(
+        'npm',
+        ['pack', '--json', '--ignore-scripts', '--pack-destination', folder, join(root, 'node_modules/yaml')],
+        { cwd: root },
+      );
+      const [yaml] = JSON.parse(stdout.slice(stdout.indexOf('['))) as [{ filename: string }];
+      const tarball = join(folder, name);
+      writeFileSync(tarball, Buffer.from(await (await get(`/downloads/${name}`)).arrayBuffer()));
+      writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}');
+      const install = [
+        'install',
+        '--offline',
+        '--no-audit',
+        '--no-fund',
+        tarball,
+        join(folder, yaml.filename),
+      ];
+      await run('npm', install, { cwd: folder });
+      const { stdout: help } = await run(join(folder, 'node_modules/.bin/reeve-agent'), ['--help']);
+      expect(help).toContain('Usage: reeve-agent <command>');
+      writeFileSync(
+        join(folder, 'a.js'),
+        "import { Guard } from 'reeve-agent'; console.log(typeof Guard.connect);",
+      );
+      expect((await run(process.execPath, ['a.js'], { cwd: folder })).stdout.trim()).toBe('function');
+      await run('test', ['-s', join(folder, 'node_modules/reeve-agent/dist/docs/agent-guide.md')]);
+    },
+    120_000,
+  );
 });

@@ -102,7 +102,7 @@ it(`keeps each acknowledged event once while both sides are killed (SEED=${seed}
     }
   })();
   let follower = start('--follow', '--to', file);
-  for (let i = 0; i < runsOf(60); i++) {
+  for (let i = 0; i < runsOf(60, 3); i++) {
     await wait(150 + chance.next() * 500);
     if (chance.next() < 0.35) {
       await hub.kill();

@@ -162,38 +162,42 @@ describe.skipIf(!canMount)('a disk with nothing left but the reserve', () => {
 });
 
 describe.skipIf(!canMount)('a small disk that events filled', () => {
-  it('keeps a quarter for decisions', async () => {
-    const disk = new SmallDisk(64);
-    disks.push(disk);
-    const store = await openSqlite({ path: join(disk.folder, 'reeve.db'), clock: systemClock });
-    try {
-      const event = (i: number): EventInput => ({
-        ...{ agentId: 'a', toolName: 't', verdict: 'call_allowed', mode: 'enforce', timestamp: 1 },
-        callId: `call-${i}`,
-        payload: { text: noise(40_000) },
-      });
-      const ingest = (from: number) =>
-        store.events.ingest({
-          tenantId: 't',
-          env: 'production',
-          receivedAt: 1,
-          events: Array.from({ length: 10 }, (_, i) => event(from + i)),
+  itAtNight(
+    'keeps a quarter for decisions',
+    async () => {
+      const disk = new SmallDisk(64);
+      disks.push(disk);
+      const store = await openSqlite({ path: join(disk.folder, 'reeve.db'), clock: systemClock });
+      try {
+        const event = (i: number): EventInput => ({
+          ...{ agentId: 'a', toolName: 't', verdict: 'call_allowed', mode: 'enforce', timestamp: 1 },
+          callId: `call-${i}`,
+          payload: { text: noise(40_000) },
         });
-      let sent = 0;
-      let refusal: unknown = null;
-      while (sent < 4000 && refusal === null) {
-        refusal = await ingest(sent).then(
-          () => null,
-          (error: unknown) => error,
-        );
-        sent += 10;
+        const ingest = (from: number) =>
+          store.events.ingest({
+            tenantId: 't',
+            env: 'production',
+            receivedAt: 1,
+            events: Array.from({ length: 10 }, (_, i) => event(from + i)),
+          });
+        let sent = 0;
+        let refusal: unknown = null;
+        while (sent < 4000 && refusal === null) {
+          refusal = await ingest(sent).then(
+            () => null,
+            (error: unknown) => error,
+          );
+          sent += 10;
+        }
+        expect(refusal).toMatchObject({ code: 'disk_full' });
+        expect(disk.free).toBeGreaterThan(14 * mebibyte);
+      } finally {
+        await store.close();
       }
-      expect(refusal).toMatchObject({ code: 'disk_full' });
-      expect(disk.free).toBeGreaterThan(14 * mebibyte);
-    } finally {
-      await store.close();
-    }
-  }, 60_000);
+    },
+    60_000,
+  );
 });
 
 describe.skipIf(!canMount)('a disk without any room', () => {

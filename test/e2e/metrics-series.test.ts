@@ -130,10 +130,10 @@ it('tells of the store, its jobs and the last back-up', async () => {
   expect(samples.get('reeve_dependency_seconds_count{dependency="disk"}')).toBeGreaterThan(0);
 });
 
-const agents = runsOf(1_000, 200);
+const agents = runsOf(1_000);
 const tenants = runsOf(20, 3);
-const contracts = runsOf(200, 20);
-const oddPaths = runsOf(10_000, 500);
+const contracts = runsOf(200, 10);
+const oddPaths = runsOf(10_000, 200);
 
 /** Agents, tenants, contracts and paths that no other call names. */
 async function fill(round: string): Promise<void> {

@@ -1,6 +1,7 @@
 // A node's figures of its work, from the real process.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { freePort } from '../../bench/suite/free-port.ts';
+import { itAtNight } from '../runs.ts';
 import { HubProcess, run } from './process.ts';
 import { type Samples, samplesOf, scrapeText, sumOf } from './scrape.ts';
 
@@ -107,7 +108,7 @@ it('needs the token on the main port, and none on its own port', async () => {
   expect((await fetch(`${own}/api/v1/health`)).status).toBe(404);
 });
 
-it('refuses settings that do not fit, and serves nothing without them', async () => {
+itAtNight('refuses settings that do not fit, and serves nothing without them', async () => {
   const short = await run({ METRICS_TOKEN: 'fifteen letters' });
   expect([short.code === 0, short.text]).toEqual([
     false,

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleYaml } from '../contract/library.ts';
+import { itAtNight } from '../runs.ts';
 import { promtool } from '../services/prometheus.ts';
 import { startOwnPrometheus } from '../services/start.ts';
 import { HubProcess } from './process.ts';
@@ -124,10 +125,14 @@ scrape_configs:
     expect(evaluated.filter(({ health }) => health !== 'ok')).toEqual([]);
   }, 120_000);
 
-  it('is seen to be down', async () => {
-    await hub.kill();
-    await expect
-      .poll(async () => (await seriesOf('ALERTS{alertname="ReeveDown"}')).length, { timeout: 30_000 })
-      .toBe(1);
-  }, 60_000);
+  itAtNight(
+    'is seen to be down',
+    async () => {
+      await hub.kill();
+      await expect
+        .poll(async () => (await seriesOf('ALERTS{alertname="ReeveDown"}')).length, { timeout: 30_000 })
+        .toBe(1);
+    },
+    60_000,
+  );
 });

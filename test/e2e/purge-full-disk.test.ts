@@ -149,34 +149,38 @@ describe.skipIf(!canMount)('a hub that starts on a full disk', () => {
 });
 
 describe.skipIf(!canMount)('a disk of 64 MB that events filled', () => {
-  it('has space for a purge when the rest is taken at once, whatever the log holds', async () => {
-    const disk = smallDisk(64);
-    const path = join(disk.folder, 'reeve.db');
-    const store = await openSqlite({ path, clock: systemClock });
-    const ingest = (receivedAt: number, bytes: number) =>
-      store.events.ingest({
-        tenantId: 'tenant',
-        env: 'production',
-        receivedAt,
-        events: eventsOf(10, bytes).map((event) => fromEventJson({ ...event, timestamp: 1 })),
-      });
-    try {
-      for (const batches of [3, 11, 17, 29, 53]) {
-        const condition = () => [store.storage().state, existsSync(`${path}.reserve`)];
-        await vi.waitFor(() => expect(condition()).toEqual(['ok', true]), 10_000);
-        for (let i = 0; i < batches; i++) await ingest(1, 40_000);
-        disk.fill();
-        expect(await purgeAll(store, 2)).toBe(10 * batches);
-        // The reserve for decisions comes first: a purge of little makes room for them alone.
-        expect([batches, store.storage().state]).toEqual([batches, batches < 53 ? 'reserved' : 'low']);
-        if (batches === 53) expect(await ingest(1, 10_000)).toMatchObject({ accepted: 10 });
-        await purgeAll(store, 2);
-        disk.drain();
+  itAtNight(
+    'has space for a purge when the rest is taken at once, whatever the log holds',
+    async () => {
+      const disk = smallDisk(64);
+      const path = join(disk.folder, 'reeve.db');
+      const store = await openSqlite({ path, clock: systemClock });
+      const ingest = (receivedAt: number, bytes: number) =>
+        store.events.ingest({
+          tenantId: 'tenant',
+          env: 'production',
+          receivedAt,
+          events: eventsOf(10, bytes).map((event) => fromEventJson({ ...event, timestamp: 1 })),
+        });
+      try {
+        for (const batches of [3, 11, 17, 29, 53]) {
+          const condition = () => [store.storage().state, existsSync(`${path}.reserve`)];
+          await vi.waitFor(() => expect(condition()).toEqual(['ok', true]), 10_000);
+          for (let i = 0; i < batches; i++) await ingest(1, 40_000);
+          disk.fill();
+          expect(await purgeAll(store, 2)).toBe(10 * batches);
+          // The reserve for decisions comes first: a purge of little makes room for them alone.
+          expect([batches, store.storage().state]).toEqual([batches, batches < 53 ? 'reserved' : 'low']);
+          if (batches === 53) expect(await ingest(1, 10_000)).toMatchObject({ accepted: 10 });
+          await purgeAll(store, 2);
+          disk.drain();
+        }
+      } finally {
+        await store.close();
       }
-    } finally {
-      await store.close();
-    }
-  }, 120_000);
+    },
+    120_000,
+  );
 
   itAtNight(
     'takes events again after a purge, as often as it fills',

@@ -12,7 +12,7 @@ import { runsOf } from '../runs.ts';
 import { HubProcess } from './process.ts';
 
 const seed = process.env.SEED ?? '1';
-const kills = runsOf(100, 4);
+const kills = runsOf(100, 2);
 const dayMs = 86_400_000;
 const runs = 100;
 /** A slice takes about ten milliseconds, of which it has a tenth: more than the hub removes between two kills. */

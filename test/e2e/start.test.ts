@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { settings } from '../../src/hub/config.ts';
-import { itAtNight } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { HubProcess, lines, run } from './process.ts';
 import { SseClient } from './sse.ts';
 
@@ -82,7 +82,11 @@ describe('a start', () => {
     expect(statSync(hub.dataDir).mode & 0o777).toBe(0o700);
   });
 
-  it.each([
+  const refusals: readonly (readonly [
+    what: string,
+    env: () => { readonly [name: string]: string },
+    words: RegExp,
+  ])[] = [
     [
       'on the data of a running hub',
       () => ({ DATA_DIR: hub.dataDir }),
@@ -103,7 +107,8 @@ describe('a start', () => {
       () => ({ DATA_DIR: join(folder, 'file') }),
       /^The data folder \S+file cannot be used \(.*\): it must be a folder\.$/,
     ],
-  ])('%s is refused in one line', async (_what, env, words) => {
+  ];
+  it.each(rowsOfRun(refusals, 2))('%s is refused in one line', async (_what, env, words) => {
     writeFileSync(join(folder, 'file'), '');
     const { code, text } = await run(env());
     expect(code).toBe(1);

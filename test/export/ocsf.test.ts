@@ -10,7 +10,7 @@ import type { ExportRecord } from '../../src/export/record.ts';
 import { asRequested } from '../../src/export/record.ts';
 import { ocsfEvent } from '../../src/export/wire/ocsf.ts';
 import { anApproval, anEvent, hostileTexts, t0, uuid } from '../conformance/fixtures.ts';
-import { rowsOfRun } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { pipVenv } from '../services/command.ts';
 
 const validator = `
@@ -85,15 +85,19 @@ const records: readonly ExportRecord[] = [
   { type: 'audit_entry', entry },
 ];
 
-it('writes valid events of the classes 6003 and 1007', async () => {
-  const bin = await pipVenv('ocsf', 'ocsf-json-schema==1.2.0 jsonschema==4.23.0');
-  const folder = await mkdtemp(join(tmpdir(), 'reeve-ocsf-'));
-  const path = join(folder, 'lines.ndjson');
-  const lines = records.map((record) => ocsfEvent(record, context));
-  writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  const words = execFileSync(join(bin, 'python'), ['-c', validator, path], { encoding: 'utf8' });
-  expect(words.trim().split('\n')).toEqual(['done']);
-}, 300_000);
+itAtNight(
+  'writes valid events of the classes 6003 and 1007',
+  async () => {
+    const bin = await pipVenv('ocsf', 'ocsf-json-schema==1.2.0 jsonschema==4.23.0');
+    const folder = await mkdtemp(join(tmpdir(), 'reeve-ocsf-'));
+    const path = join(folder, 'lines.ndjson');
+    const lines = records.map((record) => ocsfEvent(record, context));
+    writeFileSync(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    const words = execFileSync(join(bin, 'python'), ['-c', validator, path], { encoding: 'utf8' });
+    expect(words.trim().split('\n')).toEqual(['done']);
+  },
+  300_000,
+);
 
 it('names shells, denials and sessions by the words of the schema', () => {
   const of = (record: ExportRecord) => ocsfEvent(record, context);

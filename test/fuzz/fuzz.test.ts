@@ -1,4 +1,4 @@
-// Some thousand steps of the fuzz program with one seed break no rule. They are counted, not timed, so that a busy
+// Some hundred steps of the fuzz program with one seed break no rule. They are counted, not timed, so that a busy
 // machine plays them too. Longer runs: npm run fuzz -- --help.
 import { expect, it } from 'vitest';
 import { isNightly, runsOf } from '../runs.ts';
@@ -7,12 +7,12 @@ import { fuzz } from './fuzz.ts';
 import { operations } from './requests.ts';
 
 /** Steps of each of the 14 players. */
-const steps = runsOf(3000, 110);
+const steps = runsOf(3000, 40);
 /** Connections that are left open have 90 s to end. Milliseconds. */
 const timeLimit = 600_000;
 
 it(
-  'random valid and broken requests from three tenants breaks no rule, and reaches most operations',
+  'random valid and broken requests from three tenants breaks no rule, and reaches many operations',
   async () => {
     const report = await fuzz({
       seed: '1',
@@ -29,7 +29,7 @@ it(
     expect(report.steps).toBe(14 * steps);
     // Operations that need another service, or a record that seldom exists, are reached in longer runs.
     expect(report.unreached.length, report.unreached.join(', ')).toBeLessThan(
-      operations.length / (isNightly ? 5 : 2),
+      operations.length * (isNightly ? 0.2 : 0.75),
     );
   },
   timeLimit,

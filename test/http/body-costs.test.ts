@@ -287,7 +287,7 @@ it.each(isNightly ? eventRoutes : eventRoutes.slice(0, 1))(
   '%s: a body that is larger still takes no longer turns',
   async (_operation, route) => {
     const excesses: object[] = [];
-    for (const [what, bodyOf, shape] of rowsOfRun(hugeBodies, 5)) {
+    for (const [what, bodyOf, shape] of rowsOfRun(hugeBodies, 3)) {
       const body = bodyOf(materialOf(shape, hugeSize));
       let turnParses = Number.POSITIVE_INFINITY;
       for (let attempt = 0; attempt <= repeats && turnParses > maxTurnParses; attempt++) {

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compiled } from '../../../test/compiled.ts';
+import { itAtNight } from '../../../test/runs.ts';
 import { sha256 } from '../src/bundle/signature.ts';
 import { connectGuard } from '../src/guard/connect.ts';
 import {
@@ -129,7 +130,7 @@ describe('events of a guard', () => {
       ...extra,
     });
 
-  it('that the full buffer refuses are told to onError once, and counted', async () => {
+  itAtNight('that the full buffer refuses are told to onError once, and counted', async () => {
     hub.on('POST /events', { status: 503, body: {} });
     const errors: unknown[] = [];
     const onError = (failure: unknown, what: string) => {

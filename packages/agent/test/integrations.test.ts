@@ -111,7 +111,7 @@ it('has a snippet for each way in', () => {
 });
 
 describe('programs', () => {
-  it.each(of('js'))(
+  it.each(rowsOfRun(of('js'), 2))(
     '$title',
     async ({ title, code, output }) => {
       const library =
@@ -335,7 +335,7 @@ describe('hooks', () => {
   const configurations = of('json').filter(({ code }) => code.includes('"hooks"'));
   const commands = configurations.flatMap(({ code }) => commandsOf(code));
   // What each assistant sends and reads is tested without processes in gate/formats.test.ts.
-  it.each(rowsOfRun(commands, 4))(
+  it.each(rowsOfRun(commands, 2))(
     '%s: %s',
     async (event, command) => {
       const make = sent[event];

@@ -223,7 +223,7 @@ describe('a process killed while it ingests', () => {
     let killedInMerge = 0;
     for (let round = 0; round < 12 && killedInMerge < runsOf(2, 1); round++) {
       // A memory of 2,000 is merged while the next 1,000 come: it is under way half of the time.
-      acknowledged.push(...(await ingestAndDie(210 + round * 17, round * 100_000, 2000)));
+      acknowledged.push(...(await ingestAndDie(110 + round * 17, round * 100_000, 2000)));
       const db = new Database(path);
       const [merged] = db.get('SELECT merged FROM store') ?? [];
       const [ahead] = db.get('SELECT count(*) FROM calls WHERE entry / 8192 > ?', [Number(merged)]) ?? [];

@@ -5,7 +5,7 @@ import type { Budgets } from '../../../src/admission/byte-budgets.ts';
 import { ByteBudget } from '../../../src/shared/concurrency/byte-budget.ts';
 import { ManualClock } from '../../clock.ts';
 import { keyText } from '../../http/fixtures.ts';
-import { itAtNight } from '../../runs.ts';
+import { itAtNight, rowsOfRun } from '../../runs.ts';
 import { eventually, onNode, type RawSocket, serve, start } from './fixtures.ts';
 
 const mib = 1024 * 1024;
@@ -126,7 +126,7 @@ describe('an answer that its client does not take', () => {
 
 describe('an answer without a body', () => {
   const ofNode = ["Node's server", startNodeServer] as const;
-  it.each(onNode ? [ofNode] : [['native server', start] as const, ofNode])(
+  it.each(onNode ? [ofNode] : rowsOfRun([['native server', start] as const, ofNode], 1))(
     'is sent 2,000 times in 5 s to one network, then the connection is cut (%s)',
     { timeout: 30_000 },
     async (_server, startServer) => {

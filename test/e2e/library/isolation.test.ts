@@ -3,6 +3,7 @@ import type { Guard } from 'reeve-agent';
 import { exec, IsolationError } from 'reeve-agent/exec';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
+import { rowsOfRun } from '../../runs.ts';
 import { SocketClient } from '../socket.ts';
 import { denies, Setting, yamlFor } from './setting.ts';
 
@@ -31,7 +32,7 @@ const runProgram = (guard: Guard) =>
     bubblewrap: '/nonexistent/bwrap',
   });
 
-it.each(['sse', 'websocket', 'websocket-msgpack'] as const)(
+it.each(rowsOfRun(['sse', 'websocket', 'websocket-msgpack'] as const, 1))(
   'a guard over %s follows the mode: the one of the hub at its start, then each change',
   async (transport) => {
     const guard = await setting.guard({ agentId: `early-${transport}`, transport });

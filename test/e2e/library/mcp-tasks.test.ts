@@ -4,10 +4,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { freePort } from '../../../bench/suite/free-port.ts';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
 import { programArgs } from '../../../packages/agent/test/program.ts';
+import { itAtNight } from '../../runs.ts';
 import { testProgram } from '../../test-program.ts';
 import { Setting } from './setting.ts';
 
@@ -143,7 +144,7 @@ async function decide(approvalId: string, approved = true): Promise<void> {
   expect(status).toBe(200);
 }
 
-it(
+itAtNight(
   'run once, whoever is killed while they wait, and say so where nobody knows whether they ran',
   async () => {
     const hanging = await ask('hang');

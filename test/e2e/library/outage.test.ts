@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { DeniedError, type Guard } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
-import { rowsOfRun } from '../../runs.ts';
+import { itAtNight, rowsOfRun } from '../../runs.ts';
 import { testProgram } from '../../test-program.ts';
 import { denies, recorded, Setting, yamlFor } from './setting.ts';
 
@@ -76,7 +76,7 @@ describe.each(rowsOfRun(['sse', 'websocket', 'websocket-msgpack'] as const, 1))(
 );
 
 describe('a hub that is away', () => {
-  it(
+  itAtNight(
     'is not needed at start by an agent that has its last good bundle on disk, and takes it up when back',
     async () => {
       const options = {
@@ -102,7 +102,7 @@ describe('a hub that is away', () => {
     testTime,
   );
 
-  it('gets the events of an agent that was killed meanwhile, from its spool', async () => {
+  itAtNight('gets the events of an agent that was killed meanwhile, from its spool', async () => {
     const spoolFile = setting.file('spool.jsonl');
     const options = { agentId: 'crashed', cacheFile: setting.file('crash-cache.json') };
     await (await setting.guard(options)).close();

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { BundleRejectedError, type Guard } from 'reeve-agent';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { until } from '../../../packages/agent/test/manual-clock.ts';
+import { itAtNight } from '../../runs.ts';
 import { run } from '../process.ts';
 import { BadProxy } from './proxy.ts';
 import { denies, Setting, yamlFor } from './setting.ts';
@@ -88,25 +89,32 @@ it('after a compromise agents keep what they run until they are pinned again', a
   expect(denies(await setting.guard({ agentId: 'kept', cacheFile }), 'next')).toBe(true);
 }, 40_000);
 
-it('agents take what a restored hub has deployed, in place of a newer document that they run', async () => {
-  const env = { DATA_DIR: setting.hub.dataDir };
-  const file = setting.file('hub.backup');
-  await setting.deploy(yamlFor('saved'));
-  expect(await run(env, ['backup', file])).toMatchObject({ code: 0 });
-  await setting.deploy(yamlFor('since'));
-  const guard = await setting.guard({ agentId: 'restored', cacheFile: setting.file('restored/cache.json') });
-  await setting.connected('restored');
-  expect(denies(guard, 'since')).toBe(true);
-  const { sequence } = await current();
-  await setting.hub.stop();
-  expect(await run(env, ['restore', file, '--force'])).toMatchObject({
-    code: 0,
-    text: expect.stringContaining('Current deployments with new sequences: 1'),
-  });
-  await setting.hub.start();
-  await until(() => denies(guard, 'saved'), 'the restored document', 90_000);
-  expect((await current()).sequence).toBeGreaterThan(sequence);
-}, 120_000);
+itAtNight(
+  'agents take what a restored hub has deployed, in place of a newer document that they run',
+  async () => {
+    const env = { DATA_DIR: setting.hub.dataDir };
+    const file = setting.file('hub.backup');
+    await setting.deploy(yamlFor('saved'));
+    expect(await run(env, ['backup', file])).toMatchObject({ code: 0 });
+    await setting.deploy(yamlFor('since'));
+    const guard = await setting.guard({
+      agentId: 'restored',
+      cacheFile: setting.file('restored/cache.json'),
+    });
+    await setting.connected('restored');
+    expect(denies(guard, 'since')).toBe(true);
+    const { sequence } = await current();
+    await setting.hub.stop();
+    expect(await run(env, ['restore', file, '--force'])).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('Current deployments with new sequences: 1'),
+    });
+    await setting.hub.start();
+    await until(() => denies(guard, 'saved'), 'the restored document', 90_000);
+    expect((await current()).sequence).toBeGreaterThan(sequence);
+  },
+  120_000,
+);
 
 it('an older document that somebody in between sends again is refused, over the stream and by /current', async () => {
   const proxy = await new BadProxy(() => setting.hub.url).start();

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { rowsOfRun } from '../../../../test/runs.ts';
+import { itAtNight, rowsOfRun } from '../../../../test/runs.ts';
 import { sha256 } from '../../src/bundle/signature.ts';
 import { FakeHub } from '../fake-hub.ts';
 import { until } from '../manual-clock.ts';
@@ -81,7 +81,7 @@ describe('with contracts from a file', () => {
     });
   });
 
-  it('reads them again when they change', async () => {
+  itAtNight('reads them again when they change', async () => {
     const file = await contractsFile(noRm);
     const args = ['--contracts', file];
     const call = { tool: 'Bash', args: { command: 'git push' } };
@@ -93,7 +93,7 @@ describe('with contracts from a file', () => {
     });
   });
 
-  it('takes declarations of arguments', async () => {
+  itAtNight('takes declarations of arguments', async () => {
     const inside = '{ id: inside, type: sandbox, tool: search, within: [/srv], message: "outside" }';
     const args = ['--contracts', await contractsFile(inside)];
     const call = { tool: 'search', args: { query: '/etc/passwd' } };
@@ -127,21 +127,24 @@ describe('with contracts from a file', () => {
     expect(await gate(bash('ls', 's2'), args)).toMatchObject({ code: 0 });
   });
 
-  it('takes the project from the option, the payload or the environment, never from the call’s folder', async () => {
-    const inside = '{ id: inside, type: sandbox, tools: [Bash, Read], within: ["."], message: "outside" }';
-    const args = ['--format', 'claude-code', '--contracts', await contractsFile(inside)];
-    const call = { ...bash('cat /etc/passwd'), cwd: '/' };
-    expect(await gate(call, args, { CLAUDE_PROJECT_DIR: folder })).toMatchObject({
-      code: 2,
-      err: 'outside\n',
-    });
-    expect(await gate(call, [...args, '--project', folder])).toMatchObject({ code: 2, err: 'outside\n' });
-    expect(await gate(call, args)).toMatchObject({ code: 2 });
-    const inProject = { ...bash(`cat ${folder}/x`), cwd: folder };
-    expect(await gate(inProject, [...args, '--project', folder])).toMatchObject({ code: 0 });
-    expect(await gate(inProject, args, { CLAUDE_PROJECT_DIR: folder })).toMatchObject({ code: 0 });
-    expect(await gate(inProject, args)).toMatchObject({ code: 2 });
-  });
+  itAtNight(
+    'takes the project from the option, the payload or the environment, never from the call’s folder',
+    async () => {
+      const inside = '{ id: inside, type: sandbox, tools: [Bash, Read], within: ["."], message: "outside" }';
+      const args = ['--format', 'claude-code', '--contracts', await contractsFile(inside)];
+      const call = { ...bash('cat /etc/passwd'), cwd: '/' };
+      expect(await gate(call, args, { CLAUDE_PROJECT_DIR: folder })).toMatchObject({
+        code: 2,
+        err: 'outside\n',
+      });
+      expect(await gate(call, [...args, '--project', folder])).toMatchObject({ code: 2, err: 'outside\n' });
+      expect(await gate(call, args)).toMatchObject({ code: 2 });
+      const inProject = { ...bash(`cat ${folder}/x`), cwd: folder };
+      expect(await gate(inProject, [...args, '--project', folder])).toMatchObject({ code: 0 });
+      expect(await gate(inProject, args, { CLAUDE_PROJECT_DIR: folder })).toMatchObject({ code: 0 });
+      expect(await gate(inProject, args)).toMatchObject({ code: 2 });
+    },
+  );
 
   it('refuses tools that it does not know where it is told to, and warns of them else', async () => {
     const args = ['--format', 'claude-code', '--contracts', await contractsFile(noRm)];
@@ -157,7 +160,7 @@ describe('with contracts from a file', () => {
     });
   });
 
-  it('answers an assistant that needs to be told', async () => {
+  itAtNight('answers an assistant that needs to be told', async () => {
     const args = ['--format', 'cursor', '--contracts', await contractsFile(noRm)];
     const call = (command: string) => ({
       hook_event_name: 'preToolUse',
@@ -183,12 +186,13 @@ describe('with contracts from a file', () => {
     });
   });
 
-  it.each([
+  const unusable: readonly (readonly [name: string, call: string, args: readonly string[]])[] = [
     ['input that is not JSON', '{', []],
     ['arguments that are no object', '{"tool":"a","args":[]}', []],
     ['contracts that cannot be used', '{"tool":"a"}', ['--contracts', '/no/such/file']],
     ['a name that no tool can have', '{"tool":"a/b"}', []],
-  ])('denies %s, unless it is told otherwise', async (_name, call, more) => {
+  ];
+  it.each(rowsOfRun(unusable, 2))('denies %s, unless it is told otherwise', async (_name, call, more) => {
     const args = more.length > 0 ? more : ['--contracts', await contractsFile(noRm)];
     expect(await gate(call, args)).toMatchObject({ code: 2 });
     if (!call.includes('a/b'))
@@ -314,7 +318,7 @@ describe('with a hub', () => {
     expect((await files('.contracts')).length).toBe(1);
   });
 
-  it('asks again soon when the hub’s last document could not be used', async () => {
+  itAtNight('asks again soon when the hub’s last document could not be used', async () => {
     serve(noRm);
     const assigned = args().filter((word) => word !== '--bundle' && word !== 'guardrails');
     const pushTo = async (n: number, yaml: string) =>

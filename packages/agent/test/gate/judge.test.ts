@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../../../../test/runs.ts';
 import { formats, type HookFormat, readInput, type Verdict } from '../../src/cli/gate/formats.ts';
 import { judge } from '../../src/cli/gate/judge.ts';
 import { projectsOf } from '../../src/cli/gate/project.ts';
@@ -516,12 +517,16 @@ describe('arguments', () => {
   });
 });
 
-it('refuses none of 1,000 calls of one session that no contract limits', async () => {
-  const call = { ...claude('Read', { file_path: join(project, 'a.txt') }), session_id: 'long' };
-  const verdicts = new Set<string>();
-  for (let i = 0; i < 1_000; i++) verdicts.add((await verdictOn('claude-code', call)).verdict);
-  expect(verdicts).toEqual(new Set(['allow']));
-}, 120_000);
+itAtNight(
+  'refuses none of 1,000 calls of one session that no contract limits',
+  async () => {
+    const call = { ...claude('Read', { file_path: join(project, 'a.txt') }), session_id: 'long' };
+    const verdicts = new Set<string>();
+    for (let i = 0; i < 1_000; i++) verdicts.add((await verdictOn('claude-code', call)).verdict);
+    expect(verdicts).toEqual(new Set(['allow']));
+  },
+  120_000,
+);
 
 it('numbers the calls of a session from 0, although each is judged by a process of its own', async () => {
   const calls = ['first', 'first', 'second', 'first'];

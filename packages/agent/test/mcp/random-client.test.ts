@@ -206,7 +206,7 @@ afterAll(() => {
 });
 
 describe('a client that does what it likes', () => {
-  it.each(Array.from({ length: runsOf(200, 20) }, (_, i) => i + 1))(
+  it.each(Array.from({ length: runsOf(200, 10) }, (_, i) => i + 1))(
     'runs each call once: seed %i',
     async (seed) => {
       const folder = await mkdtemp(join(tmpdir(), 'reeve-random-'));

@@ -243,7 +243,7 @@ describe('before the everything server', () => {
     expect(printed).not.toContain('svk_production_secret');
   });
 
-  it('does so over HTTP in front, for several agents at once', async () => {
+  itAtNight('does so over HTTP in front, for several agents at once', async () => {
     questions = [];
     const options = ['--contracts', await contractsFile(noBigSums, askFirst), '--', ...everything, 'stdio'];
     const url = await listening(options);

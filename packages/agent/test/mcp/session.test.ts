@@ -1,6 +1,7 @@
 // A session of the MCP proxy: what is judged, hidden, handed on, cancelled and asked about, with a scripted client and
 // server.
 import { describe, expect, it } from 'vitest';
+import { itAtNight } from '../../../../test/runs.ts';
 import type { ApprovalRequest } from '../../src/index.ts';
 import { until } from '../manual-clock.ts';
 import { noEnv, rules, Setting } from './setting.ts';
@@ -32,15 +33,19 @@ describe('calls', () => {
     ]);
   });
 
-  it('are never refused in a session of 1,000 calls that no contract limits', async () => {
-    const proxy = new Setting(rules(noEnv), ok);
-    for (let id = 0; id < 1_000; id++) proxy.call(id, 'read', { path: 'a.txt' });
-    await until(() => proxy.got.length === 1_000);
-    expect(
-      proxy.got.filter(({ result }) => (result as { isError?: boolean })?.isError !== undefined),
-    ).toEqual([]);
-    expect(proxy.atServer).toHaveLength(1_000);
-  }, 60_000);
+  itAtNight(
+    'are never refused in a session of 1,000 calls that no contract limits',
+    async () => {
+      const proxy = new Setting(rules(noEnv), ok);
+      for (let id = 0; id < 1_000; id++) proxy.call(id, 'read', { path: 'a.txt' });
+      await until(() => proxy.got.length === 1_000);
+      expect(
+        proxy.got.filter(({ result }) => (result as { isError?: boolean })?.isError !== undefined),
+      ).toEqual([]);
+      expect(proxy.atServer).toHaveLength(1_000);
+    },
+    60_000,
+  );
 
   it('run side by side, and are answered as the server answers', async () => {
     const proxy = new Setting(rules(noEnv), () => undefined);

@@ -10,7 +10,7 @@ import { createContext, runInContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isNightly } from '../../../../test/runs.ts';
+import { isNightly, rowsOfRun } from '../../../../test/runs.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const run = promisify(execFile);
@@ -159,13 +159,14 @@ describe("the guide's first example", async () => {
     expect((await program(project, 'first.cjs')).stdout).toBe(output);
   });
 
-  it.each([
-    ['an ES module', 'first.mts', 'NodeNext', 'NodeNext', code],
+  const typescript: readonly (readonly string[])[] = [
     ['CommonJS', 'second.cts', 'NodeNext', 'NodeNext', ''],
+    ['an ES module', 'first.mts', 'NodeNext', 'NodeNext', code],
     ['a bundled module', 'third.ts', 'ESNext', 'Bundler', code],
-  ])(
+  ];
+  it.each(rowsOfRun(typescript, 1))(
     'compiles strictly as TypeScript in %s, and runs',
-    async (_name, file, module, moduleResolution, text) => {
+    async (_name = '', file = '', module = '', moduleResolution = '', text = '') => {
       const typed = (text === '' ? inFunction(code) : code)
         .replace('async ({ path })', 'async ({ path }: { path: string }): Promise<string>')
         // A call has the type of its tool.

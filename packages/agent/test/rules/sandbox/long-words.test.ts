@@ -2,7 +2,7 @@
 // its words. A pattern that reads the rest of a word again for each of its characters takes minutes for a megabyte, and
 // so a sixteenth of that for a quarter.
 import { expect, it } from 'vitest';
-import { runsOf } from '../../../../../test/runs.ts';
+import { rowsOfCommit, runsOf } from '../../../../../test/runs.ts';
 import { cpuMs } from '../../cpu.ts';
 import { leaves } from './sandboxes.ts';
 
@@ -19,7 +19,7 @@ const boxes = [
   'allows: {commands: [curl, git, env, npx, x]}',
 ];
 
-it.each([
+const words: readonly (readonly [name: string, command: string])[] = [
   ['open brackets', `x ${long('[')}`],
   ['open brackets before a closed one', `x ${long('[')}]${long('[')}`],
   ['braces behind a colon, and a blank', `curl ":${long('{')} /"`],
@@ -47,7 +47,9 @@ it.each([
   ['blanks', `x${long(' ')}\n`],
   ['redirections', `x ${long('>')}`],
   ['a redirection far from its file', `x >${long(' ')}/dev/nul`],
-])('%s', { timeout: 600_000 }, (_name, command) => {
+];
+
+it.each(rowsOfCommit(words, 13).rows)('%s', { timeout: 600_000 }, (_name, command) => {
   for (const box of boxes) {
     const judge = () => leaves(box, { command });
     expect(cpuMs(judge)).toBeLessThan(maxMs);

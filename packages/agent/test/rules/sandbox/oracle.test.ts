@@ -14,7 +14,7 @@ import { anyCall } from './calls.ts';
 import { sandboxCompiler as oracleCompiler } from './oracle/sandbox.ts';
 import { createWorld } from './world.ts';
 
-const calls = Number(process.env.SANDBOX_CALLS ?? runsOf(200_000, 5_000));
+const calls = Number(process.env.SANDBOX_CALLS ?? runsOf(200_000, 2_500));
 const seed = Number(process.env.SANDBOX_SEED ?? randomInt(2 ** 31));
 const world = createWorld(true);
 afterAll(() => world.remove());
