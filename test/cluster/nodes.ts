@@ -28,12 +28,22 @@ function databaseIn(base: string, database: string): string {
 }
 
 /** Less than hooks wait: a file whose hook is given up knows no nodes to remove. */
-const startMs = 60_000;
+const startMs = 90_000;
 
 /** Kills a node that does not listen in time, which ends its start. */
 async function startInTime(node: HubProcess): Promise<void> {
-  const timer = setTimeout(() => void node.kill(), startMs);
-  await node.start().finally(() => clearTimeout(timer));
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    void node.kill();
+  }, startMs);
+  try {
+    await node.start();
+  } catch (cause) {
+    throw isLate ? new Error(`a node does not listen within ${startMs} ms`, { cause }) : cause;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 export class Nodes {
