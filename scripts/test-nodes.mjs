@@ -1,8 +1,8 @@
-// Runs, per commit, at most 15 files on each other version of Node: on the newest those of the agent library that depend
-// on Node, on the other one the edge on Node's own HTTP server, which the hub uses where the native one does not load,
-// and what opens connections in the library: node test-nodes.mjs [--all] [MAJOR...]. `--all` runs the whole library and
-// the edge on each version. Their binaries come from the npm package `node` and are kept in node_modules/.cache. A
-// version that cannot be had is said and left out.
+// Runs, per commit, at most 15 files on each other version of Node: on the newest those of the agent library that
+// depend on Node, on the other one the edge on Node's own HTTP server, which the hub uses where the native one does not
+// load, and what opens connections in the library: node test-nodes.mjs [--all] [MAJOR...]. `--all` runs the whole
+// library and the edge on each version. Their binaries come from the npm package `node` and are kept in
+// node_modules/.cache. A version that cannot be had is said and left out.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
