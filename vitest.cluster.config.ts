@@ -13,8 +13,8 @@ const shared = {
 };
 
 /**
- * Suites of one adapter each, and of nodes that promise no times, on databases and prefixes, or on servers, of their
- * own: some files at a time.
+ * Suites of one adapter each, and of nodes that mostly wait or promise whole seconds, on databases and prefixes, or on
+ * servers, of their own: some files at a time.
  */
 const adapters = [
   'mongo-contract-*',
@@ -27,6 +27,7 @@ const adapters = [
   'cluster-format',
   'connect-failure',
   '{alerts,prometheus}',
+  '{clocks,hub-outage,tenants}',
   '{doctor,oidc,tenant-files}',
   '{limits,mongo-nodes,notifications,role-cells,two-nodes}',
   '{move,move-kill,outage-log}',
@@ -52,7 +53,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           ...shared,
-          // Whole fleets whose promises are times: the promises of chaos beside the other files, one after another.
+          // Whole fleets whose promises are times: the promises of chaos beside the other files.
           name: 'nodes',
           include: ['test/cluster/**/*.test.ts'],
           exclude: adapters,

@@ -1,4 +1,4 @@
-// Ends what a script has started when a signal ends the script.
+// Ends what a script has started: when a signal ends the script, or when the script says so.
 import { execFileSync } from 'node:child_process';
 import { constants } from 'node:os';
 
@@ -12,11 +12,10 @@ function descendantsOf(root) {
 }
 
 /**
- * At each of the signals, sends it to all processes below this one and exits.
+ * Sends a signal to all processes below this one.
  * @param children the direct ones, for a machine without `ps`
- * @param beforeExit removes what belongs to the script
  */
-export function endWithSignal(signals, children, beforeExit = () => {}) {
+export function endAll(signal, children) {
   const processIds = () => {
     try {
       return descendantsOf(process.pid);
@@ -24,15 +23,24 @@ export function endWithSignal(signals, children, beforeExit = () => {}) {
       return [...children].map(({ pid }) => pid);
     }
   };
+  for (const pid of processIds()) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has just ended, such as `ps` itself.
+    }
+  }
+}
+
+/**
+ * At each of the signals, sends it to all processes below this one and exits.
+ * @param children the direct ones, for a machine without `ps`
+ * @param beforeExit removes what belongs to the script
+ */
+export function endWithSignal(signals, children, beforeExit = () => {}) {
   for (const signal of signals) {
     process.once(signal, () => {
-      for (const pid of processIds()) {
-        try {
-          process.kill(pid, signal);
-        } catch {
-          // It has just ended, such as `ps` itself.
-        }
-      }
+      endAll(signal, children);
       beforeExit();
       process.exit(128 + constants.signals[signal]);
     });

@@ -1,52 +1,63 @@
-// Runs all suites, one after another: embedded, browser, cluster and other versions of Node. A suite that fails does
-// not stop the next ones, so that one run shows all failures; the exit code is 1 if one failed. In CI, a suite that has
-// not ended after 12 minutes is ended and counts as one failure. A signal ends the suite with all that it started.
+// Builds, then runs suites one after another: node test-all.mjs [SUITE…]; without names all of them. A suite that fails
+// does not stop the next ones, so that one run shows all failures; the exit code is 1 if one failed. In CI, a suite
+// that has not ended after 12 minutes is ended and counts as one failure. A signal ends the suite with all that it
+// started.
 import { spawn } from 'node:child_process';
-import { constants } from 'node:os';
+import { endAll, endWithSignal } from './end-with-signal.mjs';
 
 /** Twice what the longest suite takes. */
 const limitMs = 12 * 60_000;
 const isBounded = Boolean(process.env.CI) && !process.env.NIGHTLY;
 
 const suites = [
-  ['scripts/test-suite.mjs'],
-  ['scripts/test-suite.mjs', '--config', 'vitest.browser.config.ts'],
-  ['scripts/test-cluster-and-nodes.mjs'],
+  {
+    name: 'embedded',
+    about: 'the hub in one process with its own store, the agent library, conventions and documents',
+    args: ['scripts/test-suite.mjs'],
+  },
+  {
+    name: 'browser',
+    about: 'the web console in Chromium',
+    args: ['scripts/test-suite.mjs', '--config', 'vitest.browser.config.ts'],
+  },
+  {
+    name: 'cluster',
+    about: 'Redis, MongoDB, hubs of several nodes, and the other versions of Node',
+    args: ['scripts/test-cluster-and-nodes.mjs'],
+  },
 ];
 
-let current = null;
-
-/** Ends the suite of the moment: in CI its whole group, elsewhere the process, whose terminal signals the others. */
-function end(signal) {
-  if (!current?.pid) return;
-  try {
-    process.kill(isBounded ? -current.pid : current.pid, signal);
-  } catch {
-    // It has just ended.
-  }
+const chosen = process.argv.slice(2);
+if (chosen.includes('--help')) {
+  process.stdout.write('Usage: npm test -- [SUITE…]; without names, all suites.\n');
+  for (const { name, about } of suites) process.stdout.write(`  ${name.padEnd(9)} ${about}\n`);
+  process.exit(0);
+}
+const unknown = chosen.filter((name) => !suites.some((suite) => suite.name === name));
+if (unknown.length > 0) {
+  const names = suites.map(({ name }) => name).join(', ');
+  process.stderr.write(`There is no suite ${unknown.join(', ')}. Suites: ${names}\n`);
+  process.exit(2);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.once(signal, () => {
-    end(isBounded ? 'SIGKILL' : signal);
-    process.exit(128 + constants.signals[signal]);
-  });
-}
+/** The process of the moment. */
+const children = new Set();
+endWithSignal(['SIGINT', 'SIGTERM', 'SIGHUP'], children);
 
-/** Resolves with whether the suite passed. */
-function run(args) {
-  // A group of its own can be ended with all that it started.
-  const child = spawn(process.execPath, args, { stdio: 'inherit', detached: isBounded });
-  current = child;
+/** Resolves with whether the program passed. */
+function run(program, args) {
+  const child = spawn(program, args, { stdio: 'inherit' });
+  children.add(child);
   const stop = () => {
     process.stdout.write(`${args.join(' ')} did not end within ${limitMs / 60_000} minutes.\n`);
     process.stdout.write('Suite: 0 passed, 1 failed\n');
-    end('SIGKILL');
+    endAll('SIGKILL', children);
   };
   const timer = isBounded ? setTimeout(stop, limitMs) : undefined;
   return new Promise((resolve) => {
     const settle = (passed) => {
       clearTimeout(timer);
+      children.delete(child);
       resolve(passed);
     };
     child.once('error', () => settle(false));
@@ -54,6 +65,8 @@ function run(args) {
   });
 }
 
-for (const suite of suites) {
-  if (!(await run(suite))) process.exitCode = 1;
+if (!(await run('npm', ['run', '-s', 'build']))) process.exit(1);
+for (const { name, args } of suites) {
+  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  if (!(await run(process.execPath, args))) process.exitCode = 1;
 }

@@ -1,8 +1,8 @@
-// Runs, on the newest other version of Node, twelve files of the agent library that depend on Node, and those of the
-// edge on Node's own HTTP server, which the hub uses where the native one does not load; on other versions what opens
-// connections: node test-nodes.mjs [--all] [MAJOR...]. `--all` runs the whole library and the edge on each version.
-// Their binaries come from the npm package `node` and are kept in node_modules/.cache. A version that cannot be had is
-// said and left out.
+// Runs, per commit, at most 15 files on each other version of Node: on the newest those of the agent library that
+// depend on Node, on the other one the edge on Node's own HTTP server, which the hub uses where the native one does not
+// load, and what opens connections in the library: node test-nodes.mjs [--all] [MAJOR...]. `--all` runs the whole
+// library and the edge on each version. Their binaries come from the npm package `node` and are kept in
+// node_modules/.cache. A version that cannot be had is said and left out.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,12 +46,16 @@ const leftOut = [
 ].flatMap((files) => ['--exclude', `packages/agent/test/${files}`]);
 const wholeLibrary = ['packages/agent/test', ...leftOut];
 const testsOf = (names) => names.map((name) => `packages/agent/test/${name}.test.ts`);
-/** Tests that open connections. */
-const connections = testsOf(['body', 'connect', 'hub', 'sinks', 'stream', 'websocket']);
-/** Of the newest version also keys and files, and packages of other vendors. */
-const dependsOnNode = [...connections, ...testsOf(['mcp/session', 'pins', 'real/mcp', 'real/telemetry'])];
+/** Tests of what the library has of Node alone to open connections: bodies of answers and WebSockets. */
+const connections = testsOf(['body', 'websocket']);
+/** Also what is built on them, keys and files, and packages of other vendors. */
+const dependsOnNode = [
+  ...connections,
+  ...testsOf(['connect', 'hub', 'sinks', 'stream', 'mcp/session', 'pins', 'real/mcp', 'real/telemetry']),
+];
 /** Processes of the library with a hub: standard input and output, processes of their own, files between them. */
-const programs = [...testsOf(['gate/gate', 'mcp/real']), '--testNamePattern', 'with a hub'];
+const withHub = 'with a hub (fetches once|asks there)';
+const programs = [...testsOf(['gate/gate', 'mcp/real']), '--testNamePattern', withHub];
 
 const suites = [];
 const binaries = majors
@@ -65,7 +69,7 @@ if ((isWhole && chosen.length === 0) || binaries.length === 0) {
 }
 for (const [i, { major, binary }] of binaries.entries()) {
   const isNewest = i === binaries.length - 1;
-  if (isWhole || isNewest) {
+  if (isWhole || i === 0) {
     const title = `The edge on the HTTP server of Node ${major}:`;
     suites.push({ title, binary, suite: [...edge, frames], env: onNodeServer });
   }

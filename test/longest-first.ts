@@ -6,12 +6,12 @@ const longest = [
   'test/cluster/chaos/promises.test.ts',
   'test/cluster/hub.test.ts',
   'test/cluster/rolling.test.ts',
-  'test/cluster/hub-outage.test.ts',
   // Beside each other, two that keep the store busy and one that waits.
   'test/cluster/mongo-contract-events.test.ts',
   'test/cluster/mongo-contract-library.test.ts',
   'test/cluster/redis.test.ts',
   'test/cluster/mongo-contract-fleet.test.ts',
+  'test/cluster/hub-outage.test.ts',
   'test/cluster/move-kill.test.ts',
   'test/cluster/jobs.test.ts',
   'test/cluster/move.test.ts',

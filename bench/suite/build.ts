@@ -21,7 +21,7 @@ export function isOlderThanSources(builtFile: string, folders: readonly string[]
 
 /**
  * Builds this checkout, unless its build is newer than its sources.
- * @param script `build:quick` leaves out the web console and the checks of types. Default: `build`
+ * @param script `build:quick` leaves out the web console, the checks of types and declarations. Default: `build`
  * @throws CannotRun if the build fails
  */
 export function ensureBuild(script: 'build' | 'build:quick' = 'build'): void {

@@ -1,4 +1,5 @@
-// The scripts of .ci, with a stand-in for npm: which outputs and exit codes of the suite fail them, and which repeat.
+// The scripts of .ci, with a stand-in for npm: which outputs and exit codes of the suite fail them, and which repeat;
+// the names of suites that they take.
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,8 +12,12 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Runs a script of .ci in a folder of its own. @param npm body of the stand-in, which has the arguments of npm */
-function runScript(name: string, npm: string) {
+/**
+ * Runs a script of .ci in a folder of its own.
+ * @param npm body of the stand-in, which has the arguments of npm
+ * @param args arguments of the script
+ */
+function runScript(name: string, npm: string, args: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-ci-test-'));
   folders.push(folder);
   for (const place of ['.ci', 'bin', 'dist/src']) mkdirSync(join(folder, place), { recursive: true });
@@ -21,12 +26,13 @@ function runScript(name: string, npm: string) {
   const calls = join(folder, 'calls');
   const body = `#!/usr/bin/env bash\necho "$*" >> '${calls}'\ncalls=$(grep -cFx -- "$*" '${calls}')\n${npm}\n`;
   writeFileSync(join(folder, 'bin/npm'), body, { mode: 0o755 });
-  const { status, stdout } = spawnSync('bash', [join('.ci', name)], {
+  writeFileSync(calls, '');
+  const { status, stdout, stderr } = spawnSync('bash', [join('.ci', name), ...args], {
     cwd: folder,
     env: { PATH: `${join(folder, 'bin')}:${process.env.PATH}` },
     encoding: 'utf8',
   });
-  return { status, stdout, calls: readFileSync(calls, 'utf8').trim().split('\n') };
+  return { status, stdout, stderr, calls: readFileSync(calls, 'utf8').split('\n').slice(0, -1) };
 }
 
 const slowDownFigures = {
@@ -68,7 +74,7 @@ describe('.ci/nightly', () => {
 const testsAndCounts = (...codes: readonly number[]): string =>
   [
     'case "$*" in',
-    'test) echo "Suite: 3 passed, 0 failed" ;;',
+    'test | test\\ --*) echo "Suite: 3 passed, 0 failed" ;;',
     `*counts) code=$(cut -d' ' -f"$calls" <<< '${codes.join(' ')}')`,
     '  if [ "$code" -eq 1 ]; then echo "  counts.commits: 9; target ≤ 5: MISSED"; fi',
     '  exit "$code" ;;',
@@ -96,5 +102,61 @@ describe('.ci/run', () => {
     const { stdout } = runScript('run', testsAndCounts(3, 3));
     expect(stdout).toContain('The counts of the same run are within their bands, and decide.');
     expect(stdout).toMatch(/^Seconds: install \d+ s, tests \d+ s, counts \d+ s, counts \d+ s$/m);
+  });
+
+  const install = 'ci --no-fund --no-audit';
+  const counts = 'run -s bench -- counts';
+
+  it.each([
+    [[], [install, 'test', counts], '3 passed, 0 failed'],
+    [['browser', 'cluster'], [install, 'test -- browser cluster'], '3 passed, 0 failed'],
+    [['embedded', 'counts'], [install, 'test -- embedded', counts], '3 passed, 0 failed'],
+    [['counts'], [install, 'run -s build', counts], '0 passed, 0 failed'],
+  ] as const)('runs for the names %j their suites alone', (names, calls, summary) => {
+    const run = runScript('run', testsAndCounts(0), names);
+    expect(run).toMatchObject({ status: 0, calls });
+    expect(run.stdout.trim().split('\n').at(-1)).toBe(summary);
+  });
+
+  it('counts figures within their bands as passed', () => {
+    const figures = `case "$*" in *counts) echo '  counts.commits: 3; target ≤ 5: met' ;; esac`;
+    expect(runScript('run', figures, ['counts']).stdout).toMatch(/\n1 passed, 0 failed\n$/);
+  });
+
+  it('refuses an unknown name in one line, before it installs anything', () => {
+    const { status, stderr, calls } = runScript('run', '', ['embedded', 'browsers']);
+    expect({ status, stderr, calls }).toEqual({
+      status: 2,
+      stderr: 'There is no suite browsers. Suites: embedded, browser, cluster, counts\n',
+      calls: [],
+    });
+  });
+});
+
+describe('npm test', () => {
+  const testAll = (...args: readonly string[]) => {
+    const run = spawnSync(process.execPath, ['scripts/test-all.mjs', ...args], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    return { status: run.status, stdout: run.stdout, stderr: run.stderr };
+  };
+
+  it('refuses an unknown name in one line, before it builds anything', () => {
+    expect(testAll('browsers')).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: 'There is no suite browsers. Suites: embedded, browser, cluster\n',
+    });
+  });
+
+  it('explains each suite of .ci/run in a line', () => {
+    const { status, stdout } = testAll('--help');
+    expect(status).toBe(0);
+    expect([...stdout.matchAll(/^ {2}(\w+)/gm)].map(([, name]) => name)).toEqual([
+      'embedded',
+      'browser',
+      'cluster',
+    ]);
   });
 });

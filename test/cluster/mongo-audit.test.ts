@@ -10,6 +10,7 @@ import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { aBatch } from '../conformance/events.ts';
 import { aKey, aNote, sha256, t0, uuid } from '../conformance/fixtures.ts';
 import { ofSession } from '../conformance/runs.ts';
+import { runsOf } from '../runs.ts';
 import { until } from '../services/service.ts';
 import { startOwnMongo } from '../services/start.ts';
 import { mongoDatabases, noLog } from './stage.ts';
@@ -104,7 +105,7 @@ it('of three nodes that write at once none forks the chain, and each entry is th
   try {
     const key = aKey();
     const { tenantId } = key;
-    const notes = Array.from({ length: 240 }, () => aNote({ tenantId }));
+    const notes = Array.from({ length: runsOf(240, 90) }, () => aNote({ tenantId }));
     const at = (i: number) => stores[i % 3] as DocumentStore;
     // Each note by two nodes at once, beside writes that bring their notes, and events.
     const blocked = (i: number) =>
@@ -123,7 +124,7 @@ it('of three nodes that write at once none forks the chain, and each entry is th
     ]);
     const ids = await wholeChain(at(0), tenantId);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(ids).toHaveLength(240 + 30 + 31);
+    expect(ids).toHaveLength(notes.length + 30 + 31);
     expect(ids).toEqual(expect.arrayContaining(notes.map(({ id }) => id)));
   } finally {
     await Promise.all(stores.map((store) => store.close()));
@@ -138,7 +139,7 @@ it('a server that is killed while two nodes write leaves a whole chain with all 
     const tenantId = uuid();
     const acknowledged: string[] = [];
     const writer = async (store: DocumentStore, lane: number): Promise<void> => {
-      for (let i = 0; i < 40; i++) {
+      for (let i = 0; i < runsOf(40, 20); i++) {
         const note = aNote({ tenantId });
         for (;;) {
           try {

@@ -103,7 +103,7 @@ it('a search for a text that finds little gives a page with its place when its t
   const row = await rows.findOne({ tenantId });
   if (!row) throw new Error('The event is not there.');
   await rows.insertMany(
-    Array.from({ length: 3_500 }, (_, i) => ({
+    Array.from({ length: 2_500 }, (_, i) => ({
       ...row,
       _id: uuid(),
       callId: uuid(),
@@ -114,9 +114,9 @@ it('a search for a text that finds little gives a page with its place when its t
   const search = (cursor: string | null) =>
     store.events.search(tenantId, { env: null, search: 'needle' }, 10, cursor, 'newest', 0);
   const first = await search(null);
-  expect(first).toMatchObject({ events: [], searchedTo: t0 + 2_501 });
+  expect(first).toMatchObject({ events: [], searchedTo: t0 + 1_501 });
   const second = await search(first.next);
-  expect(second).toMatchObject({ events: [], searchedTo: t0 + 1_501 });
+  expect(second).toMatchObject({ events: [], searchedTo: t0 + 501 });
   const ids: string[] = [];
   for (let cursor = second.next; cursor !== null; ) {
     const page = await search(cursor);

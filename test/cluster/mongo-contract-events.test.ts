@@ -1,6 +1,6 @@
 // The store on MongoDB keeps every promise of the ports: events and runs.
 import { storeContract } from '../conformance/store.ts';
-import { mongoDatabases } from './stage.ts';
+import { mongoDatabasesOfFile } from './stage.ts';
 
-const databases = mongoDatabases();
+const databases = mongoDatabasesOfFile();
 storeContract('mongo', () => databases.open(), ['events'], false);

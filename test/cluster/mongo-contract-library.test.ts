@@ -3,4 +3,4 @@ import { storeContract } from '../conformance/store.ts';
 import { mongoDatabases } from './stage.ts';
 
 const databases = mongoDatabases();
-storeContract('mongo', () => databases.open(), ['library'], false);
+storeContract('mongo', () => databases.open(), ['library']);

@@ -27,6 +27,25 @@ function databaseIn(base: string, database: string): string {
   return `${match[1]}/${database}${match[2] ?? ''}`;
 }
 
+/** Less than hooks wait: a file whose hook is given up knows no nodes to remove. */
+const startMs = 90_000;
+
+/** Kills a node that does not listen in time, which ends its start. */
+async function startInTime(node: HubProcess): Promise<void> {
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    void node.kill();
+  }, startMs);
+  try {
+    await node.start();
+  } catch (cause) {
+    throw isLate ? new Error(`a node does not listen within ${startMs} ms`, { cause }) : cause;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 export class Nodes {
   readonly nodes: readonly HubProcess[];
   /** Servers that the nodes share; a tool that looks into the servers needs them. */
@@ -66,10 +85,16 @@ export class Nodes {
     return this.nodes.map((node) => node.url);
   }
 
-  /** Starts all at once; resolves when every one listens. */
+  /**
+   * Starts all at once; resolves when every one listens.
+   * @throws Error with the output of a node that does not, once no node runs
+   */
   async start(): Promise<this> {
-    await Promise.all(this.nodes.map((node) => node.start()));
-    return this;
+    const results = await Promise.allSettled(this.nodes.map(startInTime));
+    const failure = results.find(({ status }) => status === 'rejected') as PromiseRejectedResult | undefined;
+    if (!failure) return this;
+    await Promise.all(this.nodes.map((node) => node.kill()));
+    throw failure.reason;
   }
 
   /** kill -9. Resolves when the process is gone. */

@@ -1,11 +1,12 @@
 // The ground of the cluster suites: a log that keeps quiet, and databases of their own.
 import { randomUUID } from 'node:crypto';
 import { MongoClient } from 'mongodb';
-import { afterAll, inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
+import { startOwnMongo } from '../services/start.ts';
 
 const quiet = () => {};
 export const noLog: Log = { debug: quiet, info: quiet, warn: quiet, error: quiet };
@@ -37,4 +38,17 @@ export function mongoDatabases(url = () => inject('mongoUrl')): {
     newName,
     open: (database = newName()) => openMongo({ url: url(), database, log: noLog, clock: systemClock }),
   };
+}
+
+/**
+ * As `mongoDatabases`, on a server of the file, which keeps it busy: the one that the tests start works in one thread.
+ * A server that somebody gave serves all files.
+ */
+export function mongoDatabasesOfFile(): ReturnType<typeof mongoDatabases> {
+  let server: Awaited<ReturnType<typeof startOwnMongo>>;
+  beforeAll(async () => {
+    server = await startOwnMongo({ forced: false });
+  });
+  afterAll(() => server?.stop());
+  return mongoDatabases(() => server.mongo.url);
 }

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 import { SseClient } from '../e2e/sse.ts';
-import { type Nodes, startNodes } from './nodes.ts';
+import { Nodes, startNodes } from './nodes.ts';
 
 let nodes: Nodes;
 let key = '';
@@ -16,6 +16,14 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await nodes?.remove();
+});
+
+it('leaves no process behind when a node does not start', async () => {
+  const broken = new Nodes({ count: 2 });
+  onTestFinished(() => broken.remove());
+  broken.at(1).start = () => Promise.reject(new Error('the hub ended with 1'));
+  await expect(broken.start()).rejects.toThrow('the hub ended with 1');
+  expect(broken.at(0).child?.signalCode).toBe('SIGKILL');
 });
 
 const headers = (more: { readonly [name: string]: string } = {}) => ({

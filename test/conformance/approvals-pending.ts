@@ -50,16 +50,17 @@ export function pendingApprovalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const envs = ['production', 'staging', 'development'] as const;
-      const requests = Array.from({ length: sizeFor(name, runsOf(2_500, 300), 120) }, (_, i) =>
+      const requests = Array.from({ length: sizeFor(name, runsOf(2_500, 300), 60) }, (_, i) =>
         anApproval({ tenantId, env: envs[i % 3] ?? 'production', timeoutSeconds: 100 + Math.floor(i / 7) }),
       );
       // Few at a time: a slow store answers each within its time limit.
       for (let i = 0; i < requests.length; i += 50)
         await Promise.all(requests.slice(i, i + 50).map((approval) => approvals.request(approval)));
+      const pageLimit = sizeFor(name, 97, 27);
       const ids: string[] = [];
       let after: DeadlinePlace | undefined;
       for (;;) {
-        const page = { limit: 97, offset: 0, ...(after ? { after } : {}) };
+        const page = { limit: pageLimit, offset: 0, ...(after ? { after } : {}) };
         const { items, more } = await approvals.listPending(tenantId, { env: null }, page, t0);
         ids.push(...items.map(({ id }) => id));
         after = items.at(-1);

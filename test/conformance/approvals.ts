@@ -287,7 +287,7 @@ export function approvalsContract(name: string, open: Open): void {
       const { approvals } = shared.get();
       const tenantId = uuid();
       const made: Approval[] = [];
-      for (let i = 0; i < sizeFor(name, runsOf(2_500, 400), 200); i++) {
+      for (let i = 0; i < sizeFor(name, runsOf(2_500, 400), 120); i++) {
         made.push(
           anApproval({
             tenantId,

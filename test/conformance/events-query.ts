@@ -7,7 +7,7 @@ import { queryTest, verdictWordOf } from '../../src/event/rules/query/match.ts';
 import { narrowedByQuery } from '../../src/event/rules/query/narrow.ts';
 import { parseQuery, type Query } from '../../src/event/rules/query/parse.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
-import { runsOf } from '../runs.ts';
+import { rowsFor, runsOf } from '../runs.ts';
 import { aBatch, readAll } from './events.ts';
 import { anEvent, hostileTexts, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -139,12 +139,8 @@ export function eventsQueryContract(name: string, open: Open): void {
       const { events: store } = shared.get();
       const texts = hostileTexts.filter((text) => text.trim() !== '').slice(0, 6);
       const quoted = texts.map((text) => `"${text.replace(/[\\"]/g, '\\$&').slice(0, 200)}"`);
-      for (const [i, text] of [
-        ...counted,
-        ...others,
-        ...quoted,
-        ...quoted.map((one) => `args.text:${one}`),
-      ].entries()) {
+      const queries = [...counted, ...others, ...quoted, ...quoted.map((one) => `args.text:${one}`)];
+      for (const [i, text] of rowsFor(name, queries, 27).entries()) {
         const expected = matching(all, text).map(({ id }) => id);
         const filter = narrowedByQuery({ env: null, query: queryOf(text) });
         const small = i % runsOf(4, 12) === 0 ? ([[7, 0]] as const) : [];
@@ -168,7 +164,7 @@ export function eventsQueryContract(name: string, open: Open): void {
     it('counts by terms that counted parts decide', async () => {
       const { tenantId, all } = await dataOf();
       const { events: store } = shared.get();
-      for (const text of counted) {
+      for (const text of rowsFor(name, counted, 11)) {
         const filter = narrowedByQuery({ env: null, query: queryOf(text) });
         const expected = matching(all, text);
         expect(await store.count(tenantId, filter), text).toBe(expected.length);

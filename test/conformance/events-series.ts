@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CountedAs, countedAs, type StoredEvent } from '../../src/event/record.ts';
 import { bucketsOf, byRefusals, type SeriesBy, seriesBy } from '../../src/event/rules/series.ts';
+import { rowsFor } from '../runs.ts';
 import { aBatch, readAll } from './events.ts';
 import { anEvent, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -93,13 +94,14 @@ export function eventsSeriesContract(name: string, open: Open): void {
       await store.events.ingest(aBatch(tenantId, repeats, { receivedAt: t0 + 240 }));
       await store.events.ingest(aBatch(tenantId, [anEvent({ timestamp: t0 })], { sample: true }));
 
+      const ranges = [
+        [t0, t0 + 240 * minute, 15 * minute],
+        [t0 + 90_500, t0 + 61 * minute + 7, minute],
+        [t0 - 5 * minute, t0 + 600 * minute, 60 * minute],
+      ] as const;
       for (let turn = 0; turn < 2; turn++) {
         const all = await readAll(store, tenantId);
-        for (const [since, until, bucketMs] of [
-          [t0, t0 + 240 * minute, 15 * minute],
-          [t0 + 90_500, t0 + 61 * minute + 7, minute],
-          [t0 - 5 * minute, t0 + 600 * minute, 60 * minute],
-        ] as const) {
+        for (const [since, until, bucketMs] of rowsFor(name, ranges, 2)) {
           for (const by of seriesBy) {
             const scope = { env: null, by, since, until, entries };
             const expected = recount(all, by, scope, bucketMs);

@@ -8,6 +8,7 @@ import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { uuidPattern } from '../../src/shared/ids.ts';
 import { renderMicros } from '../../src/shared/instant.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
+import { sizeFor } from '../runs.ts';
 import { anEvent, hostileTexts, type Open, parallel, sharedStore, t0, uuid } from './fixtures.ts';
 
 export const aBatch = (
@@ -195,8 +196,9 @@ export function eventsContract(name: string, open: Open): void {
       }));
       await store.events.ingest(aBatch(tenantId, [event]));
       // In two ways: those of one batch, and one by one.
-      await store.events.ingest(aBatch(tenantId, repeats.slice(0, 30)));
-      for (const repeat of repeats.slice(30)) await store.events.ingest(aBatch(tenantId, [repeat]));
+      const atOnce = sizeFor(name, 30, maxOutcomes - 2);
+      await store.events.ingest(aBatch(tenantId, repeats.slice(0, atOnce)));
+      for (const repeat of repeats.slice(atOnce)) await store.events.ingest(aBatch(tenantId, [repeat]));
       const [stored] = await readAll(store, tenantId);
       const verdicts = stored?.outcomes.map(({ verdict }) => verdict);
       expect(verdicts).toEqual(repeats.slice(0, maxOutcomes).map(({ verdict }) => verdict));

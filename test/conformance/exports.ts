@@ -90,7 +90,7 @@ export function exportsContract(name: string, open: Open): void {
     it('keeps one order while batches, repeats and other tenants come at once', async () => {
       const store = shared.get();
       const [tenantId, other] = [uuid(), uuid()];
-      const rounds = sizeFor(name, 5, 3);
+      const rounds = sizeFor(name, 5, 2);
       const seen: string[] = [];
       let place: string | null = null;
       const readOn = async () => {

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type CountedAs, countedAs, type EventInput } from '../../src/event/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
+import { rowsFor } from '../runs.ts';
 import { aBatch, readAll } from './events.ts';
 import { anEvent, type Open, sharedStore, uuid } from './fixtures.ts';
 
@@ -42,7 +43,7 @@ export function figuresContract(name: string, open: Open): void {
   describe(`${name}: figures of one page`, () => {
     const shared = sharedStore(open);
 
-    it.each([null, 'staging', 'production'] as const)(
+    it.each(rowsFor(name, [null, 'staging', 'production'] as const, 2))(
       'agree with each other and with the list, in %s',
       async (env) => {
         const store = shared.get();

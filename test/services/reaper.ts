@@ -6,7 +6,9 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const script = `while read -r line; do pids="$line"; done
+// A signal to the whole suite leaves it alive until it has removed the data.
+const script = `trap '' HUP INT TERM
+while read -r line; do pids="$line"; done
 for pid in $pids; do kill -9 "$pid" 2>/dev/null; done
 rm -rf "$1"`;
 

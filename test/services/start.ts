@@ -61,10 +61,12 @@ export const startOwnRedis = (
     return [{ redis }, [redis]] as const;
   });
 
-/** A MongoDB server alone, which may be killed. */
-export const startOwnMongo = (): Promise<{ readonly mongo: Service; stop(): Promise<void> }> =>
+/** A MongoDB server alone. By default, it may be killed. */
+export const startOwnMongo = (
+  wishes: MongoWishes = { own: true },
+): Promise<{ readonly mongo: Service; stop(): Promise<void> }> =>
   withReaper(async (reaper) => {
-    const mongo = await startMongo(reaper, { own: true });
+    const mongo = await startMongo(reaper, wishes);
     return [{ mongo }, [mongo]] as const;
   });
 

@@ -17,10 +17,10 @@ afterAll(() => fleet?.close(), 60_000);
 
 /**
  * Promises with tests of their own per commit, which name their parts one by one: kills of Redis and the store in
- * hub-outage, redis-outage and mongo-outage, a node that is paused, a key that is revoked and shards that are lost in
- * hub, and the restart of all nodes under load in rolling.
+ * hub-outage, redis-outage and mongo-outage, decisions at once in limits and mongo-nodes, a node that is paused, a key
+ * that is revoked and shards that are lost in hub, and the restart of all nodes under load in rolling.
  */
-const testedPerCommit = new Set([2, 5, 6, 9, 10]);
+const testedPerCommit = new Set([2, 4, 5, 6, 9, 10]);
 const perCommit = suites.filter(({ promise }) => isNightly || !testedPerCommit.has(promise));
 
 it.each(perCommit)(

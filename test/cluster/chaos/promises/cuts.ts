@@ -17,7 +17,7 @@ export const cuts: Suite = {
     const tenant = await Tenant.create(fleet, random);
     const { key } = await tenant.key();
     await tenant.deploy();
-    const crowd = agents(fleet, key, of(240, 1000), random.branch('agents'));
+    const crowd = agents(fleet, key, of(120, 1000), random.branch('agents'));
     // Dashboards that are cut come back on any node; one per node is never cut, and sees everything.
     const steady = dashboards(fleet, tenant, random);
     const cutOnes = Array.from({ length: of(9, 30) }, (_, n) => {
