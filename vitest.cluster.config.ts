@@ -27,7 +27,7 @@ const adapters = [
   'cluster-format',
   'connect-failure',
   '{alerts,prometheus}',
-  '{clocks,hub-outage,tenants}',
+  'hub-outage',
   '{doctor,oidc,tenant-files}',
   '{limits,mongo-nodes,notifications,role-cells,two-nodes}',
   '{move,move-kill,outage-log}',
