@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { programArgs } from '../../packages/agent/test/program.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
@@ -134,7 +135,7 @@ describe('settings, system, playground and palette', () => {
     await seen.context.close();
   });
 
-  it('leads anywhere from the palette', async () => {
+  itAtNight('leads anywhere from the palette', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');

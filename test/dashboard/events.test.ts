@@ -1,7 +1,7 @@
 // Events in the console: filters in the address, one call in a panel with its run, what arrives meanwhile, and the
 // download.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { someEvents } from './seed.ts';
@@ -210,16 +210,15 @@ describe('the events page', () => {
     // A view belongs to its page.
     const own = (body: object) =>
       hub.call('POST', '/api/v1/views', { cookie, body: { shared: false, ...body } });
-    for (const [where, q] of [
-      ['inbox', 'tool:deploy'],
-      ['fleet', 'is:away'],
-      ['runs', 'is:denied'],
-      ['audit', 'subject:key'],
-    ])
-      expect((await own({ page: where, name: `Of ${where}`, query: q })).status).toBe(201);
-    for (const where of ['inbox', 'fleet?view=agents', 'runs', 'audit']) {
-      const name = where.replace(/\?.*/, '');
-      await page.goto(`/dashboard/${where}`);
+    const others = [
+      ['inbox', '', 'tool:deploy'],
+      ['fleet', '?view=agents', 'is:away'],
+      ['runs', '', 'is:denied'],
+      ['audit', '', 'subject:key'],
+    ] as const;
+    for (const [name, search, query] of rowsOfRun(others, 1)) {
+      expect((await own({ page: name, name: `Of ${name}`, query })).status).toBe(201);
+      await page.goto(`/dashboard/${name}${search}`);
       await page.getByRole('button', { name: 'Views', exact: true }).waitFor();
       await accessible(page);
       await page.getByRole('button', { name: 'Views', exact: true }).click();

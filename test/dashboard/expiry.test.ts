@@ -102,7 +102,7 @@ async function signInAgain(onAsked: () => void = () => undefined): Promise<void>
 }
 
 describe('a session that ends', () => {
-  it.each(rowsOfRun(Object.entries(forms), 2))('under the form of %s', async (_, form) => {
+  it.each(rowsOfRun(Object.entries(forms), 1))('under the form of %s', async (_, form) => {
     const { page } = seen;
     await signIn();
     await page.goto(`/dashboard${form.path === '/admin/channels/' ? `${form.path}${channel}` : form.path}`);

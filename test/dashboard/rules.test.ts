@@ -1,6 +1,7 @@
 // From a contract to what agents run: the library and its editor, compositions, deploying with the difference, rolling
 // back, the fleet.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view, write } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
@@ -103,7 +104,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await seen.context.close();
   });
 
-  it('says how many agents run it while they come, and goes back at one press', async () => {
+  itAtNight('says how many agents run it while they come, and goes back at one press', async () => {
     const before = await deployed('production');
     const agents = new AgentStreams(hub, key);
     await agents.open('rollout-1', '&bundle_name=shop');

@@ -8,6 +8,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RunCounters } from '../../packages/agent/src/guard/counters.ts';
 import type { SessionStore } from '../../packages/agent/src/sessions.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 
@@ -252,7 +253,7 @@ describe('the runs page', () => {
     await seen.context.close();
   });
 
-  it('reads 2,000 runs of a busy range by itself, and further ones at a press', async () => {
+  itAtNight('reads 2,000 runs of a busy range by itself, and further ones at a press', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     // Pages of 500 runs, each of which has a next one.

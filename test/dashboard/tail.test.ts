@@ -180,36 +180,39 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('begins with events whose arguments are too large for the list, and reports a search that failed', async () => {
-    const large = { payload: { tool_args: { path: '/srv/large', text: 'x'.repeat(100_000) } } };
-    await send(1, 'large_call', large);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    let isFirst = true;
-    await page.route('**/api/v1/events?**', async (route) => {
-      if (!route.request().url().includes('budget_ms=1000')) return route.continue();
-      if (isFirst) {
-        isFirst = false;
-        return route.abort();
-      }
-      const response = await route.fetch();
-      return route.fulfill({
-        response,
-        headers: {
-          ...response.headers(),
-          'x-search-complete': 'false',
-          'x-searched-to': '2026-01-02T03:04:05.000Z',
-          'x-next-cursor': 'older',
-        },
+  itAtNight(
+    'begins with events whose arguments are too large for the list, and reports a search that failed',
+    async () => {
+      const large = { payload: { tool_args: { path: '/srv/large', text: 'x'.repeat(100_000) } } };
+      await send(1, 'large_call', large);
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      let isFirst = true;
+      await page.route('**/api/v1/events?**', async (route) => {
+        if (!route.request().url().includes('budget_ms=1000')) return route.continue();
+        if (isFirst) {
+          isFirst = false;
+          return route.abort();
+        }
+        const response = await route.fetch();
+        return route.fulfill({
+          response,
+          headers: {
+            ...response.headers(),
+            'x-search-complete': 'false',
+            'x-searched-to': '2026-01-02T03:04:05.000Z',
+            'x-next-cursor': 'older',
+          },
+        });
       });
-    });
-    await page.goto('/dashboard/explore?view=tail&q=args.path%3A%2Fsrv%2Flarge');
-    await page.getByRole('button', { name: 'Retry' }).click();
-    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'large_call' }).waitFor();
-    await page.getByText(/^Searched back to .* for earlier events\.$/).waitFor();
-    await accessible(page);
-    await seen.context.close();
-  });
+      await page.goto('/dashboard/explore?view=tail&q=args.path%3A%2Fsrv%2Flarge');
+      await page.getByRole('button', { name: 'Retry' }).click();
+      await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'large_call' }).waitFor();
+      await page.getByText(/^Searched back to .* for earlier events\.$/).waitFor();
+      await accessible(page);
+      await seen.context.close();
+    },
+  );
 
   itAtNight('keeps 5,000 rows of more', async () => {
     const seen = await view(hub.url, { cookie });
