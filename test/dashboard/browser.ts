@@ -207,6 +207,10 @@ async function audit(page: Page, how: 'once' | 'twice', part: string | null): Pr
   }
 }
 
+/** Leads to another page as a link of the console does: no code is loaded anew. @param path below /dashboard */
+export const go = (page: Page, path: string): Promise<void> =>
+  page.evaluate(`history.pushState({}, '', ${JSON.stringify(`/dashboard${path}`)})`);
+
 /** Presses "Reconnect now" if it is there: the page may have reconnected by itself. */
 export const reconnect = (page: Page): Promise<void> =>
   page

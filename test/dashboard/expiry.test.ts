@@ -5,14 +5,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
 import { rowsOfRun } from '../runs.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { first, forms, second } from './forms.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey({
-  RATE_LIMIT_MAX_ATTEMPTS: '1000',
-  ALLOW_PRIVATE_OUTBOUND: 'true',
-});
+const { hub, cookie, key } = await tenantWithKey();
 let password = first;
 
 let seen: View;

@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, ownPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { itAtNight, rowsOfCommit, rowsOfRun } from '../runs.ts';
-import { accessible, auditPage, noFaults, view } from './browser.ts';
+import { accessible, auditPage, go, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
 
@@ -61,8 +61,7 @@ it('no page breaks a rule of axe-core', { timeout: 120_000 }, async () => {
   };
   await page.goto('/dashboard/');
   for (const { path, label } of [...pages, ...adminPages, ...ownPages]) {
-    // As a link of the console does: no code is loaded anew.
-    await page.evaluate(`history.pushState({}, '', '/dashboard${path}')`);
+    await go(page, path);
     await page.getByRole('heading', { name: label, level: 1 }).waitFor();
     await auditAt(path);
   }

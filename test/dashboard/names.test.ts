@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 import { rowsOfRun } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
-import { ask, noFaults, view } from './browser.ts';
+import { ask, go, noFaults, view } from './browser.ts';
 import { tenantOfFile, tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -116,8 +116,7 @@ describe('the parts of pages, for an admin', () => {
     for (const agent of ['named-a', 'named-b']) await ask(hub, key, { tool_name: 'named_group' }, agent);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    // As a link of the console does: no code is loaded anew.
-    const open = (path: string) => page.evaluate(`history.pushState({}, '', '/dashboard${path}')`);
+    const open = (path: string) => go(page, path);
     const tabs = async (...names: string[]): Promise<void> => {
       for (const name of names) await page.getByRole('tab', begins(name)).click();
     };

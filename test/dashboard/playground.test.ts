@@ -105,7 +105,7 @@ describe('the playground', () => {
     await seen.context.close();
   });
 
-  it('keeps what was typed while its person is elsewhere, until it is undone', async () => {
+  itAtNight('keeps what was typed while its person is elsewhere, until it is undone', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/test');

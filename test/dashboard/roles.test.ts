@@ -93,7 +93,7 @@ describe('names of the console', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     const missing: string[] = [];
-    for (const [address, names] of rowsOfRun(byAddress, 4)) {
+    for (const [address, names] of rowsOfRun(byAddress, 2)) {
       await page.goto(`/dashboard${addresses[address] ?? address}`);
       for (const [role, ...all] of names) {
         for (const name of all) {

@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, view, write } from './browser.ts';
+import { accessible, go, noFaults, view, write } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -66,7 +66,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText('shop v1 is deployed to production.').waitFor();
     expect(await deployed('production')).toBe(1);
-    await page.goto('/dashboard/compositions/shop');
+    await go(page, '/compositions/shop');
     await panel.getByRole('button', { name: 'Move watch-refunds up' }).click();
     await panel.getByRole('checkbox', { name: 'Enable no-secrets' }).uncheck();
     await panel.getByRole('button', { name: 'Save composition' }).click();
@@ -74,7 +74,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await plan.getByText('removed', { exact: true }).waitFor();
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText('shop v2 is deployed to production.').waitFor();
-    await page.goto('/dashboard/bundles/shop');
+    await go(page, '/bundles/shop');
     await page.getByRole('button', { name: 'Roll back to v1' }).click();
     await page
       .getByRole('region', { name: /^(Change|Deployment of) shop/ })
@@ -197,7 +197,7 @@ describe('contracts, compositions, bundles and agents', () => {
       .getByText('No sessions in this range. Calls with a session ID appear here.')
       .waitFor();
     await accessible(page);
-    await page.goto('/dashboard/fleet?view=assignment');
+    await go(page, '/fleet?view=assignment');
     await page.getByRole('button', { name: 'New rule' }).click();
     const dialog = page.getByRole('dialog', { name: 'New rule' });
     await dialog.getByLabel('Agents').fill('fleet-*');

@@ -5,9 +5,9 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { isNightly } from '../runs.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 describe('the first steps', () => {
   it('can be looked at with the sample run, which goes away without a trace', async () => {

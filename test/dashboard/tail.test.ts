@@ -241,7 +241,7 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('makes a contract of an event', async () => {
+  itAtNight('makes a contract of an event', async () => {
     await send(1, 'read_file');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;

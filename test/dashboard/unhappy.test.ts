@@ -2,7 +2,7 @@
 // hub that is gone and comes back.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight, rowsOfRun } from '../runs.ts';
+import { isNightly, itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -34,15 +34,10 @@ function answerOnce(page: Page, path: RegExp, status: number, headers: { [name: 
 }
 
 describe('approvals', { timeout: 60_000 }, () => {
-  it.each(
-    rowsOfRun(
-      [
-        [429, '7'],
-        [503, '2'],
-      ],
-      1,
-    ),
-  )(
+  it.runIf(isNightly).each([
+    [429, '7'],
+    [503, '2'],
+  ])(
     'a %d leaves the call waiting, says when to try again, and the next press decides',
     async (status, after) => {
       const id = await ask(hub, key, { tool_name: `busy_${status}` }, 'agent-u');
