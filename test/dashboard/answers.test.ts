@@ -85,7 +85,7 @@ describe('a deploy', () => {
     await seen.context.close();
   });
 
-  it('of a ruleset is taken away with the number of agents that keep it', async () => {
+  itAtNight('of a ruleset is taken away with the number of agents that keep it', async () => {
     const yaml = library.replace('name: shop', 'name: rules');
     const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
     await hub.call('POST', '/api/v1/bundles/rules/1/deploy', { cookie, body: { env: 'production' } });

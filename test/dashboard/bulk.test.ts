@@ -144,7 +144,7 @@ describe('approving many', { timeout: 60_000 }, () => {
 });
 
 describe('a decision about many', { timeout: 60_000 }, () => {
-  it('reloads the list once after its last call, not after each', async () => {
+  itAtNight('reloads the list once after its last call, not after each', async () => {
     await refunds('reload_once', 30);
     const { seen, page, bar } = await selected('reload_once', 30);
     const lists: string[] = [];

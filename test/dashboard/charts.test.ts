@@ -80,7 +80,7 @@ itAtNight('is drawn in the colours of the theme, also when it changes', async ()
   await seen.context.close();
 });
 
-it('says all figures of the moment under the pointer, and chooses a range by dragging', async () => {
+itAtNight('says all figures of the moment under the pointer, and chooses a range by dragging', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/explore');

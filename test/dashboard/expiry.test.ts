@@ -3,7 +3,7 @@
 import type { Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
-import { rowsOfRun } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { first, forms, second } from './forms.ts';
@@ -145,7 +145,7 @@ describe('a session that ends', () => {
     noFaults(seen);
   });
 
-  it('under the playground, whose document, call and case stay', async () => {
+  itAtNight('under the playground, whose document, call and case stay', async () => {
     const { page } = seen;
     await signIn();
     await page.goto('/dashboard/test');

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, ownPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { isNightly, rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { tenantWithKey } from './file-hub.ts';
+import { hubWithKey } from './file-hub.ts';
 
 const script = `"><img src=x onerror="window.owned=1"><script>window.owned=1</script>{{7*7}}\${7*7}`;
 const turned = 'safe\u202Etxt.exe\u202C\u2066\u200B';
@@ -12,7 +12,7 @@ const controls = 'a\u0000b\u0007c\u001Bd\u007Fe\u0085f\r\ng';
 const long = 'x'.repeat(10_000);
 const hostile = [script, turned, controls, long];
 
-const { hub, cookie, key } = await tenantWithKey();
+const { hub, cookie, key } = await hubWithKey();
 const refused: string[] = [];
 const details: string[] = [];
 

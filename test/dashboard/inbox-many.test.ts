@@ -154,7 +154,7 @@ itAtNight(
   },
 );
 
-it('lists the calls that a person has taken', { timeout: 60_000 }, async () => {
+itAtNight('lists the calls that a person has taken', { timeout: 60_000 }, async () => {
   const id = await askOne('taken_tool', 0, 20_000);
   const me = (await hub.call('GET', '/api/v1/auth/me', { cookie })).body.user_id;
   await hub.call('PUT', `/api/v1/approvals/${id}/assignee`, { cookie, body: { user_id: me } });

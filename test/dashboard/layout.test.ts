@@ -218,7 +218,7 @@ itAtNight(
   },
 );
 
-it('opens the next and the previous call by a swipe on a phone, and decides none', async () => {
+itAtNight('opens the next and the previous call by a swipe on a phone, and decides none', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
   const { page } = seen;
   await page.goto('/dashboard/inbox');

@@ -68,7 +68,7 @@ it('answers in two steps who runs an old version, and since when', async () => {
   await seen.context.close();
 });
 
-it('shows on one axis when an agent was connected, and which documents it got', async () => {
+itAtNight('shows on one axis when an agent was connected, and which documents it got', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/agents/behind-1');

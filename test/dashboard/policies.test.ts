@@ -117,50 +117,55 @@ it('shows on the page of a contract which calls it decided and matches, and what
   await seen.context.close();
 });
 
-it('runs the cases of Test that concern a contract on its page, and says how to save one', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await page.goto('/dashboard/contracts/no-secrets');
-  const cases = page.getByRole('region', { name: 'Saved cases' });
-  await cases.getByText(/^No case in this browser concerns this contract/).waitFor();
-  // The starter document of Test denies this call by its own no-secrets.
-  await cases.getByRole('link', { name: 'Open Test' }).click();
-  const saved = page.getByRole('region', { name: 'Cases' });
-  const save = async (name: string): Promise<void> => {
-    await saved.getByLabel('Case name').fill(name);
-    await saved.getByRole('button', { name: 'Save case', exact: true }).click();
-    await saved.getByRole('row').filter({ hasText: name }).waitFor();
-  };
-  await save('a secret file');
-  await page.getByLabel('Arguments as JSON').fill('{ "path": "/srv/a.txt" }');
-  await save('a plain file');
-  await page.getByLabel('Tool', { exact: true }).fill('search_docs');
-  await save('another tool');
-  const definition = {
-    tool: 'read_file',
-    when: { 'args.path': { contains: '.txt' } },
-    then: { effect: 'deny', message: 'No text' },
-  };
-  await must('POST', '/api/v1/contracts', {
-    ...{ contract_id: 'no-text', name: 'No text', type: 'pre' },
-    definition,
-  });
-  await page.goto('/dashboard/contracts/no-secrets');
-  await cases.getByRole('button', { name: 'Run 2 cases' }).click();
-  await cases.getByText('2 of 2 cases as expected with this contract alone.').waitFor();
-  const rowOf = (name: string) => cases.getByRole('row').filter({ hasText: name });
-  await expect.poll(() => rowOf('a secret file').textContent()).toMatch(/denied\s*denied\s*as expected/);
-  await expect.poll(() => rowOf('a plain file').textContent()).toMatch(/allowed\s*allowed\s*as expected/);
-  await accessible(page);
-  // Another contract decides the case of the secret.
-  await page.goto('/dashboard/contracts/no-text');
-  await cases.getByRole('button', { name: 'Run 1 case' }).click();
-  await cases.getByText('0 of 1 case as expected with this contract alone.').waitFor();
-  await expect.poll(() => rowOf('a plain file').textContent()).toMatch(/allowed\s*denied\s*not as expected/);
-  await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'runs the cases of Test that concern a contract on its page, and says how to save one',
+  async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts/no-secrets');
+    const cases = page.getByRole('region', { name: 'Saved cases' });
+    await cases.getByText(/^No case in this browser concerns this contract/).waitFor();
+    // The starter document of Test denies this call by its own no-secrets.
+    await cases.getByRole('link', { name: 'Open Test' }).click();
+    const saved = page.getByRole('region', { name: 'Cases' });
+    const save = async (name: string): Promise<void> => {
+      await saved.getByLabel('Case name').fill(name);
+      await saved.getByRole('button', { name: 'Save case', exact: true }).click();
+      await saved.getByRole('row').filter({ hasText: name }).waitFor();
+    };
+    await save('a secret file');
+    await page.getByLabel('Arguments as JSON').fill('{ "path": "/srv/a.txt" }');
+    await save('a plain file');
+    await page.getByLabel('Tool', { exact: true }).fill('search_docs');
+    await save('another tool');
+    const definition = {
+      tool: 'read_file',
+      when: { 'args.path': { contains: '.txt' } },
+      then: { effect: 'deny', message: 'No text' },
+    };
+    await must('POST', '/api/v1/contracts', {
+      ...{ contract_id: 'no-text', name: 'No text', type: 'pre' },
+      definition,
+    });
+    await page.goto('/dashboard/contracts/no-secrets');
+    await cases.getByRole('button', { name: 'Run 2 cases' }).click();
+    await cases.getByText('2 of 2 cases as expected with this contract alone.').waitFor();
+    const rowOf = (name: string) => cases.getByRole('row').filter({ hasText: name });
+    await expect.poll(() => rowOf('a secret file').textContent()).toMatch(/denied\s*denied\s*as expected/);
+    await expect.poll(() => rowOf('a plain file').textContent()).toMatch(/allowed\s*allowed\s*as expected/);
+    await accessible(page);
+    // Another contract decides the case of the secret.
+    await page.goto('/dashboard/contracts/no-text');
+    await cases.getByRole('button', { name: 'Run 1 case' }).click();
+    await cases.getByText('0 of 1 case as expected with this contract alone.').waitFor();
+    await expect
+      .poll(() => rowOf('a plain file').textContent())
+      .toMatch(/allowed\s*denied\s*not as expected/);
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  },
+);
 
 it('lists compositions and documents with the calls under their deployed versions, and where they run', async () => {
   await must('POST', '/api/v1/compositions', { name: 'unused' });

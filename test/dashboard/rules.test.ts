@@ -161,7 +161,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await seen.context.close();
   });
 
-  it('lists the fleet, assigns many, and says which bundle an agent would get', async () => {
+  itAtNight('lists the fleet, assigns many, and says which bundle an agent would get', async () => {
     const events = [1, 2, 3].map((n) => ({
       call_id: `c${n}`,
       agent_id: `fleet-${n}`,
