@@ -50,7 +50,7 @@ async function openAccount(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, level: 1 }).waitFor();
 }
 
-it('no page breaks a rule of axe-core', { timeout: 120_000 }, async () => {
+it('no page breaks a rule of axe-core', { timeout: 240_000 }, async () => {
   const { rows, seed: choice } = rowsOfCommit(things, 3);
   const seen = await view(hub.url, { cookie });
   const { page } = seen;

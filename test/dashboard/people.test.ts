@@ -68,7 +68,7 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await expect.poll(() => guest.page.getByLabel('Protect production').count()).toBe(1);
   expect(await guest.page.getByLabel('Protect production').isDisabled()).toBe(true);
 
-  await go(guest.page, '/admin/people');
+  await guest.page.goto('/dashboard/admin/people');
   await guest.page.getByText('You need the role admin to change users.').waitFor();
   await page.getByRole('button', { name: 'Change roles of invited@example.com' }).click();
   await dialog.getByLabel('Every environment').selectOption('admin');
