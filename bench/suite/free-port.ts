@@ -7,9 +7,10 @@ import { createServer } from 'node:net';
 const [from, below] = [10_000, 32_000];
 const tries = 20;
 
-export async function freePort(): Promise<number> {
+/** @param preferred the port of an earlier server, if it is still free */
+export async function freePort(preferred?: number): Promise<number> {
   for (let i = 0; i < tries; i++) {
-    const port = randomInt(from, below);
+    const port = i === 0 && preferred !== undefined ? preferred : randomInt(from, below);
     const server = createServer().listen(port, '127.0.0.1');
     const isFree = await once(server, 'listening').then(
       () => true,

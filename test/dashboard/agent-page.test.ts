@@ -1,5 +1,6 @@
 // The page of one agent: its lanes on one axis, the values of its sessions, and the range of the address in each tab.
 import { beforeAll, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 
@@ -77,7 +78,7 @@ it('has streams, documents, calls and approvals on one axis, and every approval 
   await seen.context.close();
 });
 
-it('follows the range of the address in each tab, and shows the values of a session', async () => {
+itAtNight('follows the range of the address in each tab, and shows the values of a session', async () => {
   const put = await hub.call('PUT', '/api/v1/sessions/s:new-run:attempts', { key, body: { value: '14' } });
   expect(put.status).toBe(200);
   const seen = await view(hub.url, { cookie });

@@ -1,25 +1,20 @@
 // The console's figures of the fleet and of changes in numbers and names: an agent's open streams, how many follow a
 // deploy and keep what is taken away, which version decided a call, and who changed keys and rules.
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import type { HubProcess } from '../e2e/process.ts';
 import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, startedHub, view } from './browser.ts';
+import { accessible, noFaults, view } from './browser.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-let hub: HubProcess;
-let cookie: string;
-let key: string;
+const { hub, cookie, key } = await tenantWithKey();
 
 beforeAll(async () => {
-  ({ hub, cookie } = await startedHub());
-  ({ key } = await hub.key(cookie));
   const { status } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: library } });
   expect(status).toBe(201);
 });
-afterAll(() => hub.remove());
 
 async function deployed(version: number, env = 'production'): Promise<string> {
   const { status } = await hub.call('POST', `/api/v1/bundles/shop/${version}/deploy`, {
@@ -90,7 +85,7 @@ describe('a deploy', () => {
     await seen.context.close();
   });
 
-  it('of a ruleset is taken away with the number of agents that keep it', async () => {
+  itAtNight('of a ruleset is taken away with the number of agents that keep it', async () => {
     const yaml = library.replace('name: shop', 'name: rules');
     const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
     await hub.call('POST', '/api/v1/bundles/rules/1/deploy', { cookie, body: { env: 'production' } });

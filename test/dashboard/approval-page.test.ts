@@ -2,6 +2,7 @@
 // the card that comes after a decision.
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { rowsOfRun } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 
@@ -15,10 +16,15 @@ const unread = (page: Page) => page.getByText('To approve, first read the argume
 const longCommand = Array.from({ length: 80 }, (_, n) => `echo step ${n}`).join('\n');
 
 describe('the page of an approval', () => {
-  it.each([
-    [360, 740],
-    [1440, 900],
-  ])('approves at %d px once the arguments were in view to their end', async (width, height) => {
+  it.each(
+    rowsOfRun(
+      [
+        [360, 740],
+        [1440, 900],
+      ],
+      1,
+    ),
+  )('approves at %d px once the arguments were in view to their end', async (width, height) => {
     const command = `${longCommand}\nrm -rf / # the end`;
     const id = await ask(hub, key, { tool_name: `long_${width}`, tool_args: { command }, timeout: 3_600 });
     const seen = await view(hub.url, { cookie, width, height, touch: width === 360 });

@@ -1,6 +1,7 @@
 // Approvals in the console: the queue, deciding by keyboard and mouse, somebody who is faster, and a decision seen on
 // another screen.
 import { describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 
@@ -121,7 +122,7 @@ describe('the queue of approvals', () => {
     await seen.context.close();
   });
 
-  it('is usable at 360 px, and harmless with hostile texts', async () => {
+  itAtNight('is usable at 360 px, and harmless with hostile texts', async () => {
     const hostile = '<img src=x onerror=alert(1)> \u202Egnp.exe \u0007';
     await ask(
       hub,

@@ -117,24 +117,27 @@ describe('assignment', () => {
     await seen.context.close();
   });
 
-  it('shows who comes while the list is open, and closes a peek with the Back of the browser', async () => {
-    const agents = new AgentStreams(hub, key);
-    await agents.open('live-0');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/fleet?view=agents&connected=true');
-    await page.getByRole('link', { name: 'live-0' }).waitFor();
-    await agents.open('live-1');
-    await page.getByRole('link', { name: 'live-1' }).click();
-    await page
-      .getByRole('complementary', { name: /^Agent / })
-      .getByText('1 open stream')
-      .waitFor();
-    await page.goBack();
-    await page.getByRole('complementary', { name: /^Agent / }).waitFor({ state: 'hidden' });
-    expect(new URL(page.url()).search).toBe('?view=agents&q=is%3Aconnected');
-    expect(agents.close()).toBe(2);
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'shows who comes while the list is open, and closes a peek with the Back of the browser',
+    async () => {
+      const agents = new AgentStreams(hub, key);
+      await agents.open('live-0');
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/fleet?view=agents&connected=true');
+      await page.getByRole('link', { name: 'live-0' }).waitFor();
+      await agents.open('live-1');
+      await page.getByRole('link', { name: 'live-1' }).click();
+      await page
+        .getByRole('complementary', { name: /^Agent / })
+        .getByText('1 open stream')
+        .waitFor();
+      await page.goBack();
+      await page.getByRole('complementary', { name: /^Agent / }).waitFor({ state: 'hidden' });
+      expect(new URL(page.url()).search).toBe('?view=agents&q=is%3Aconnected');
+      expect(agents.close()).toBe(2);
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });

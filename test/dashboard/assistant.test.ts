@@ -1,10 +1,11 @@
 // The assistant's settings in the console: chosen, asked, its usage drawn and told in numbers, forgotten.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile({ ALLOW_PRIVATE_OUTBOUND: 'true' });
+const { hub, cookie } = await tenantOfFile();
 let provider: FakeProvider;
 
 beforeAll(async () => {
@@ -14,7 +15,7 @@ afterAll(async () => {
   await provider.close();
 });
 
-it('chooses an assistant, asks it, shows what it was asked, and forgets it', async () => {
+itAtNight('chooses an assistant, asks it, shows what it was asked, and forgets it', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/admin/assistant');

@@ -141,17 +141,32 @@ const colourRules = { type: 'rule', values: ['color-contrast', 'link-in-text-blo
 const themes = isNightly ? ['light', 'dark'] : ['light'];
 
 /** Files of tests with an audit in this run. */
-const audited = new Set<string>();
+const auditedFiles = new Set<string>();
+const dialog = '[role=dialog]';
 
 /**
- * Fails on what axe-core finds. An audit takes as long as a page: at night each call is one, per commit the first of
- * each file, in one theme. The script is not the page's: it is run through the debugger, which no policy holds.
+ * Fails on what axe-core finds in a page at this moment. An audit takes as long as a page: at night each call is one,
+ * per commit the first call of each file with an open dialog audits the dialog. keyboard.test.ts audits every page.
  * @param how `twice`: by every rule in the second theme too, not only by those that look at colours
  */
 export async function accessible(page: Page, how: 'once' | 'twice' = 'once'): Promise<void> {
+  if (isNightly) return auditPage(page, how);
   const file = expect.getState().testPath ?? '';
-  if (!isNightly && audited.has(file)) return;
-  audited.add(file);
+  if (auditedFiles.has(file) || (await page.locator(dialog).count()) === 0) return;
+  auditedFiles.add(file);
+  await auditPage(page, how, dialog);
+}
+
+/**
+ * Fails on what axe-core finds: per commit in one theme, at night in both. The script is not the page's: it is run
+ * through the debugger, which no policy holds.
+ * @param part a selector. Default: the whole page
+ */
+export async function auditPage(
+  page: Page,
+  how: 'once' | 'twice' = 'once',
+  part: string | null = null,
+): Promise<void> {
   // For each document once: the script takes half as long as its run.
   if (!(await page.evaluate(`'axe' in globalThis`))) await page.evaluate(axe);
   // A colour on its way to that of the other theme has the contrast of neither.
@@ -162,7 +177,7 @@ export async function accessible(page: Page, how: 'once' | 'twice' = 'once'): Pr
     document.adoptedStyleSheets.push(still);
   })()`);
   try {
-    await audit(page, how);
+    await audit(page, how, part);
   } finally {
     await page.evaluate(`(() => {
       document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== globalThis.still);
@@ -171,7 +186,7 @@ export async function accessible(page: Page, how: 'once' | 'twice' = 'once'): Pr
   }
 }
 
-async function audit(page: Page, how: 'once' | 'twice'): Promise<void> {
+async function audit(page: Page, how: 'once' | 'twice', part: string | null): Promise<void> {
   for (const theme of themes) {
     await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);
     // Colours change with the next frame.
@@ -182,7 +197,7 @@ async function audit(page: Page, how: 'once' | 'twice'): Promise<void> {
     })()`);
     const runOnly = theme === 'light' || how === 'twice' ? everyRule : colourRules;
     const result = (await page.evaluate(
-      `axe.run(document, ${JSON.stringify({ runOnly, resultTypes: ['violations'], preload: false })})`,
+      `axe.run(${part === null ? 'document' : JSON.stringify(part)}, ${JSON.stringify({ runOnly, resultTypes: ['violations'], preload: false })})`,
     )) as AxeResult;
     const found = result.violations.map(
       ({ id, help, nodes }) =>
@@ -191,6 +206,10 @@ async function audit(page: Page, how: 'once' | 'twice'): Promise<void> {
     expect(found.join('\n')).toBe('');
   }
 }
+
+/** Leads to another page as a link of the console does: no code is loaded anew. @param path below /dashboard */
+export const go = (page: Page, path: string): Promise<void> =>
+  page.evaluate(`history.pushState({}, '', ${JSON.stringify(`/dashboard${path}`)})`);
 
 /** Presses "Reconnect now" if it is there: the page may have reconnected by itself. */
 export const reconnect = (page: Page): Promise<void> =>
@@ -215,11 +234,13 @@ export async function write(editor: Locator, text: string): Promise<void> {
     .toBe(text.replaceAll('\n', ''));
 }
 
-/** A hub that is set up, with its admin's cookie. */
+/** A hub that is set up, with its admin's cookie. @param port Default: a free one */
 export async function startedHub(
   settings: { readonly [name: string]: string } = {},
+  port = 0,
 ): Promise<{ readonly hub: HubProcess; readonly cookie: string }> {
   const hub = new HubProcess({ LOG_LEVEL: 'error', ...settings });
+  hub.port = port;
   await hub.start();
   return { hub, cookie: await hub.admin() };
 }

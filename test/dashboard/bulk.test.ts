@@ -9,10 +9,11 @@ import {
   sumArguments,
 } from '../../src/dashboard/pages/approvals/alike.ts';
 import type { Approval } from '../../src/dashboard/pages/approvals/model.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 
-const { hub, cookie, key } = await hubWithKey();
+const { hub, cookie, key } = await tenantWithKey();
 
 const statusOf = async (id: string): Promise<string> =>
   (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.status;
@@ -74,7 +75,7 @@ describe('approving many', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('has the number typed where several paths of one argument differ', async () => {
+  itAtNight('has the number typed where several paths of one argument differ', async () => {
     await Promise.all(
       [1, 2].map((n) =>
         ask(
@@ -143,7 +144,7 @@ describe('approving many', { timeout: 60_000 }, () => {
 });
 
 describe('a decision about many', { timeout: 60_000 }, () => {
-  it('reloads the list once after its last call, not after each', async () => {
+  itAtNight('reloads the list once after its last call, not after each', async () => {
     await refunds('reload_once', 30);
     const { seen, page, bar } = await selected('reload_once', 30);
     const lists: string[] = [];
@@ -206,7 +207,7 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('asks, by the browser, before the tab is closed', async () => {
+  itAtNight('asks, by the browser, before the tab is closed', async () => {
     const [id = ''] = await refunds('closed', 2);
     const { seen, page, sent, bar } = await selected('closed', 2);
     await bar.getByRole('button', { name: 'Deny 2' }).click();

@@ -156,44 +156,48 @@ async function strikeBoth(): Promise<() => Promise<void>> {
   };
 }
 
-it('the lists say what they know while the hub is gone, and go on when it is back', {
-  timeout: 120_000,
-}, async () => {
-  const seen = await opened();
-  const { page } = seen;
-  const { runs, ...rest } = listed;
-  const others = rowsOfRun(Object.values(rest), 3);
-  for (const its of others) {
-    await look(page, its);
-    await page.getByText(its.text).first().waitFor();
-    await page.keyboard.press('Escape');
-  }
-  await hub.kill();
-  // The rows stay, with a bar that says how old it is.
-  for (const its of others) {
-    await look(page, its);
-    await page.getByText(its.text).first().waitFor();
-    await page.getByText(/The hub has not responded since/).waitFor();
-    await page.keyboard.press('Escape');
-  }
-  // A page that was never opened cannot be loaded, and comes when the hub does.
-  await go(page, 'Runs');
-  await page.getByText(/The page loads automatically when the hub is available again/).waitFor();
-  await accessible(page);
-  await hub.start();
-  await page
-    .getByText(runs?.text ?? '')
-    .first()
-    .waitFor({ timeout: 40_000 });
-  await page.locator('.live-live').waitFor();
-  for (const its of others) {
-    await look(page, its);
-    await page.getByText(its.text).first().waitFor();
-    await page.keyboard.press('Escape');
-  }
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'the lists say what they know while the hub is gone, and go on when it is back',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const seen = await opened();
+    const { page } = seen;
+    const { runs, ...rest } = listed;
+    const others = rowsOfRun(Object.values(rest), 3);
+    for (const its of others) {
+      await look(page, its);
+      await page.getByText(its.text).first().waitFor();
+      await page.keyboard.press('Escape');
+    }
+    await hub.kill();
+    // The rows stay, with a bar that says how old it is.
+    for (const its of others) {
+      await look(page, its);
+      await page.getByText(its.text).first().waitFor();
+      await page.getByText(/The hub has not responded since/).waitFor();
+      await page.keyboard.press('Escape');
+    }
+    // A page that was never opened cannot be loaded, and comes when the hub does.
+    await go(page, 'Runs');
+    await page.getByText(/The page loads automatically when the hub is available again/).waitFor();
+    await accessible(page);
+    await hub.start();
+    await page
+      .getByText(runs?.text ?? '')
+      .first()
+      .waitFor({ timeout: 40_000 });
+    await page.locator('.live-live').waitFor();
+    for (const its of others) {
+      await look(page, its);
+      await page.getByText(its.text).first().waitFor();
+      await page.keyboard.press('Escape');
+    }
+    noFaults(seen);
+    await seen.context.close();
+  },
+);
 
 itAtNight(
   'the lists say how long to wait when the limit of the hub strikes',

@@ -116,7 +116,7 @@ describe('a decision by keyboard and by thumb', () => {
     await seen.context.close();
   });
 
-  it('has its buttons under the thumb on a phone, however long the card is', async () => {
+  itAtNight('has its buttons under the thumb on a phone, however long the card is', async () => {
     const lines = Array.from({ length: 40 }, (_, n) => [`argument_${n}`, `value ${n}`]);
     const id = await ask(
       hub,

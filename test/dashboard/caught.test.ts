@@ -1,5 +1,6 @@
 // A contract before it is saved: which of the calls that agents reported it would have caught.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view, write } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 
@@ -66,23 +67,26 @@ describe('a contract that is made from an event', () => {
     await seen.context.close();
   });
 
-  it('looks where it is told to, and says when nothing was reported there or nothing can be said', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/policies');
-    await page.getByRole('button', { name: 'New contract' }).click();
-    const form = page.getByRole('dialog', { name: 'New contract' });
-    const caught = form.getByRole('region', { name: 'Matching past calls' });
-    const look = caught.getByRole('button', { name: /^Check (newest|again)/ });
-    await look.click();
-    await caught.getByText('No agent reported a call in production in the last 7 days.').waitFor();
-    await caught.getByLabel('Calls from').selectOption('staging');
-    await look.click();
-    await caught.getByText('this contract would have denied 2.').waitFor();
-    await form.getByRole('button', { name: 'Limit a session' }).click();
-    await look.click();
-    await caught.getByText('this contract would have matched none.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'looks where it is told to, and says when nothing was reported there or nothing can be said',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/policies');
+      await page.getByRole('button', { name: 'New contract' }).click();
+      const form = page.getByRole('dialog', { name: 'New contract' });
+      const caught = form.getByRole('region', { name: 'Matching past calls' });
+      const look = caught.getByRole('button', { name: /^Check (newest|again)/ });
+      await look.click();
+      await caught.getByText('No agent reported a call in production in the last 7 days.').waitFor();
+      await caught.getByLabel('Calls from').selectOption('staging');
+      await look.click();
+      await caught.getByText('this contract would have denied 2.').waitFor();
+      await form.getByRole('button', { name: 'Limit a session' }).click();
+      await look.click();
+      await caught.getByText('this contract would have matched none.').waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });

@@ -65,7 +65,7 @@ async function choosesQuarter(page: Page, leastHours = 5.5): Promise<void> {
   expect((until - since) / hourMs).toBeLessThan(7);
 }
 
-it('is drawn in the colours of the theme, also when it changes', async () => {
+itAtNight('is drawn in the colours of the theme, also when it changes', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/explore');
@@ -80,7 +80,7 @@ it('is drawn in the colours of the theme, also when it changes', async () => {
   await seen.context.close();
 });
 
-it('says all figures of the moment under the pointer, and chooses a range by dragging', async () => {
+itAtNight('says all figures of the moment under the pointer, and chooses a range by dragging', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/explore');
@@ -140,7 +140,7 @@ async function stillBox(part: Locator): Promise<Box> {
   return box;
 }
 
-it('chooses a range under a finger, and lets one that goes up or down scroll the page', async () => {
+itAtNight('chooses a range under a finger, and lets one that goes up or down scroll the page', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
   const { page } = seen;
   await page.goto('/dashboard/explore');

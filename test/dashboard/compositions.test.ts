@@ -1,6 +1,7 @@
 // A composition: put in order by hand and by keys, kept while it is not saved, compared with what each environment
 // runs.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
@@ -152,43 +153,46 @@ describe('a composition', () => {
     await seen.context.close();
   });
 
-  it('gets a contract that 1,000 newer ones keep out of the list, and the palette leads to its page', async () => {
-    await importMany('oldest', 1);
-    await post('/api/v1/contracts/oldest-0', { description: 'Of the first week' }, 'PUT');
-    for (let part = 0; part < 10; part += 1) await importMany(`newer-${part}`, 100);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/compositions/shop');
-    const items = page.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
-    await items.first().waitFor();
-    const choice = page.getByRole('combobox', { name: 'Add contract' }).and(page.locator('input'));
-    const searches: string[] = [];
-    await page.route(/\/contracts\?.*search=/, (route) => {
-      searches.push(route.request().url());
-      return searches.length === 1 ? route.fulfill({ status: 500, json: {} }) : route.continue();
-    });
-    await choice.fill('of the');
-    await page.getByRole('alert').getByRole('button', { name: 'Retry' }).click();
-    await page.getByRole('alert').waitFor({ state: 'detached' });
-    await choice.fill('of the');
-    // A match by its description: its label does not contain the text.
-    await choice.pressSequentially(' first week');
-    await page.getByRole('option', { name: 'oldest-0' }).waitFor();
-    // The letters of quick typing share a request.
-    expect(searches.length).toBeLessThan(' first week'.length);
-    await choice.press('Enter');
-    await items.getByText('oldest-0', { exact: true }).waitFor();
-    await expect.poll(() => choice.inputValue()).toBe('Select contract');
-    await page.getByRole('button', { name: 'Discard changes' }).click();
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: /^Command/ }).fill('oldest-0');
-    await page
-      .getByRole('option', { selected: true })
-      .filter({ hasText: /^Oldest 0/ })
-      .waitFor();
-    await page.keyboard.press('Enter');
-    await page.getByRole('region', { name: 'Contract oldest-0' }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'gets a contract that 1,000 newer ones keep out of the list, and the palette leads to its page',
+    async () => {
+      await importMany('oldest', 1);
+      await post('/api/v1/contracts/oldest-0', { description: 'Of the first week' }, 'PUT');
+      for (let part = 0; part < 10; part += 1) await importMany(`newer-${part}`, 100);
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/compositions/shop');
+      const items = page.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
+      await items.first().waitFor();
+      const choice = page.getByRole('combobox', { name: 'Add contract' }).and(page.locator('input'));
+      const searches: string[] = [];
+      await page.route(/\/contracts\?.*search=/, (route) => {
+        searches.push(route.request().url());
+        return searches.length === 1 ? route.fulfill({ status: 500, json: {} }) : route.continue();
+      });
+      await choice.fill('of the');
+      await page.getByRole('alert').getByRole('button', { name: 'Retry' }).click();
+      await page.getByRole('alert').waitFor({ state: 'detached' });
+      await choice.fill('of the');
+      // A match by its description: its label does not contain the text.
+      await choice.pressSequentially(' first week');
+      await page.getByRole('option', { name: 'oldest-0' }).waitFor();
+      // The letters of quick typing share a request.
+      expect(searches.length).toBeLessThan(' first week'.length);
+      await choice.press('Enter');
+      await items.getByText('oldest-0', { exact: true }).waitFor();
+      await expect.poll(() => choice.inputValue()).toBe('Select contract');
+      await page.getByRole('button', { name: 'Discard changes' }).click();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: /^Command/ }).fill('oldest-0');
+      await page
+        .getByRole('option', { selected: true })
+        .filter({ hasText: /^Oldest 0/ })
+        .waitFor();
+      await page.keyboard.press('Enter');
+      await page.getByRole('region', { name: 'Contract oldest-0' }).waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });

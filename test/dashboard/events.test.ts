@@ -1,7 +1,7 @@
 // Events in the console: filters in the address, one call in a panel with its run, what arrives meanwhile, and the
 // download.
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { someEvents } from './seed.ts';
@@ -61,7 +61,7 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
-  it('keeps its rows where they are when the chart above them comes', async () => {
+  itAtNight('keeps its rows where they are when the chart above them comes', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     let release = (): void => {};
@@ -147,47 +147,50 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
-  it('groups the calls by a field, with sums that agree, and leads from a group to its calls', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/explore');
-    await page.getByLabel('Group by').selectOption('By tool');
-    const groups = page.getByRole('grid', { name: 'Calls by tool' });
-    const rows = groups.getByRole('row').filter({ has: page.getByRole('link') });
-    await page.getByText(/^600 of 600 events in 5 groups$/).waitFor();
-    await expect.poll(() => rows.count()).toBe(5);
-    await expect.poll(() => groups.getByText('…').count()).toBe(0);
-    // Each verdict ribbon adds up to the number beside it, and all rows to the whole.
-    let sum = 0;
-    for (const row of await rows.all()) {
-      const calls = Number(await row.getByRole('gridcell').nth(1).textContent());
-      const words = await row.getByRole('img').first().getAttribute('aria-label');
-      const parts = [...(words ?? '').matchAll(/\d+/g)].map(([part]) => Number(part));
-      expect(parts.reduce((total, part) => total + part, 0)).toBe(calls);
-      sum += calls;
-    }
-    expect(sum).toBe(600);
-    await accessible(page, 'twice');
-    // Words of arguments are counted from the rows in the browser.
-    const query = page.getByRole('combobox', { name: 'Query' });
-    const text = 'args.amount:>=120 verdict:denied';
-    // Where words are offered just then, Enter takes the first of them.
-    const send = async (): Promise<string | null> => {
-      await query.fill(text);
-      await query.press('Enter');
-      return new URL(page.url()).searchParams.get('q');
-    };
-    await expect.poll(send).toBe(text);
-    await page.getByText(/^20 of 20 events in 1 group$/).waitFor();
-    await rows.getByRole('link', { name: 'refund' }).click();
-    await page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(20).waitFor();
-    expect(new URL(page.url()).searchParams.get('q')).toBe('args.amount:>=120 verdict:denied tool:refund');
-    expect(new URL(page.url()).searchParams.get('group')).toBeNull();
-    await page.goBack();
-    await groups.waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'groups the calls by a field, with sums that agree, and leads from a group to its calls',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/explore');
+      await page.getByLabel('Group by').selectOption('By tool');
+      const groups = page.getByRole('grid', { name: 'Calls by tool' });
+      const rows = groups.getByRole('row').filter({ has: page.getByRole('link') });
+      await page.getByText(/^600 of 600 events in 5 groups$/).waitFor();
+      await expect.poll(() => rows.count()).toBe(5);
+      await expect.poll(() => groups.getByText('…').count()).toBe(0);
+      // Each verdict ribbon adds up to the number beside it, and all rows to the whole.
+      let sum = 0;
+      for (const row of await rows.all()) {
+        const calls = Number(await row.getByRole('gridcell').nth(1).textContent());
+        const words = await row.getByRole('img').first().getAttribute('aria-label');
+        const parts = [...(words ?? '').matchAll(/\d+/g)].map(([part]) => Number(part));
+        expect(parts.reduce((total, part) => total + part, 0)).toBe(calls);
+        sum += calls;
+      }
+      expect(sum).toBe(600);
+      await accessible(page, 'twice');
+      // Words of arguments are counted from the rows in the browser.
+      const query = page.getByRole('combobox', { name: 'Query' });
+      const text = 'args.amount:>=120 verdict:denied';
+      // Where words are offered just then, Enter takes the first of them.
+      const send = async (): Promise<string | null> => {
+        await query.fill(text);
+        await query.press('Enter');
+        return new URL(page.url()).searchParams.get('q');
+      };
+      await expect.poll(send).toBe(text);
+      await page.getByText(/^20 of 20 events in 1 group$/).waitFor();
+      await rows.getByRole('link', { name: 'refund' }).click();
+      await page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(20).waitFor();
+      expect(new URL(page.url()).searchParams.get('q')).toBe('args.amount:>=120 verdict:denied tool:refund');
+      expect(new URL(page.url()).searchParams.get('group')).toBeNull();
+      await page.goBack();
+      await groups.waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 
   it('saves its query as a view, opens it again from the menu, and deletes it', async () => {
     const seen = await view(hub.url, { cookie });
@@ -210,16 +213,15 @@ describe('the events page', () => {
     // A view belongs to its page.
     const own = (body: object) =>
       hub.call('POST', '/api/v1/views', { cookie, body: { shared: false, ...body } });
-    for (const [where, q] of [
-      ['inbox', 'tool:deploy'],
-      ['fleet', 'is:away'],
-      ['runs', 'is:denied'],
-      ['audit', 'subject:key'],
-    ])
-      expect((await own({ page: where, name: `Of ${where}`, query: q })).status).toBe(201);
-    for (const where of ['inbox', 'fleet?view=agents', 'runs', 'audit']) {
-      const name = where.replace(/\?.*/, '');
-      await page.goto(`/dashboard/${where}`);
+    const others = [
+      ['inbox', '', 'tool:deploy'],
+      ['fleet', '?view=agents', 'is:away'],
+      ['runs', '', 'is:denied'],
+      ['audit', '', 'subject:key'],
+    ] as const;
+    for (const [name, search, query] of rowsOfRun(others, 1)) {
+      expect((await own({ page: name, name: `Of ${name}`, query })).status).toBe(201);
+      await page.goto(`/dashboard/${name}${search}`);
       await page.getByRole('button', { name: 'Views', exact: true }).waitFor();
       await accessible(page);
       await page.getByRole('button', { name: 'Views', exact: true }).click();
@@ -242,7 +244,7 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
-  it('shows a run from its first call to its last', async () => {
+  itAtNight('shows a run from its first call to its last', async () => {
     const at = (n: number): string => new Date(Date.now() - 60_000 + n * 1000).toISOString();
     await send(
       [1, 2, 3].map((n) => ({
@@ -271,7 +273,7 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
-  it('takes the value under the pointer into the query, or leaves it out', async () => {
+  itAtNight('takes the value under the pointer into the query, or leaves it out', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/explore');

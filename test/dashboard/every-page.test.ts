@@ -105,7 +105,7 @@ async function expectStateWords(): Promise<void> {
 }
 
 describe('what a page shows', { timeout: 30_000 }, () => {
-  it.each(rowsOfRun(Object.keys(rowsOf(made)), 5))('%s', async (name) => {
+  it.each(rowsOfRun(Object.keys(rowsOf(made)), 3))('%s', async (name) => {
     const row = rowsOf(made)[name] as Row;
     const place = placeOf(row);
     // A page goes on by itself after a moment; of its parts it is the press that is tried.

@@ -3,8 +3,8 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, pages } from '../../src/dashboard/pages/registry.ts';
-import { itAtNight } from '../runs.ts';
-import { accessible, ask, noFaults, reconnect, type View, view } from './browser.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
+import { accessible, ask, go, noFaults, reconnect, type View, view } from './browser.ts';
 import { rowsOf } from './every-page.ts';
 import { hubWithKey } from './file-hub.ts';
 import { proxyOf } from './proxy.ts';
@@ -31,10 +31,6 @@ beforeAll(async () => {
   const rule = { pattern: 'ruled-*', priority: 10, bundle_name: 'shop', env: 'production' };
   await send('POST', '/api/v1/assignment-rules', rule);
 });
-
-/** As a link of the console does: no code and no answer is loaded anew. */
-const go = (page: Page, path: string): Promise<void> =>
-  page.evaluate(`history.pushState({}, '', '/dashboard${path}')`);
 
 /** Changes from elsewhere while a page is disconnected, and their place on the page afterwards. */
 const changes: { readonly [path: string]: (main: Locator) => Locator } = {
@@ -165,7 +161,7 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     proxy.isShut = false;
     await reconnect(page);
     await status(/^Live$/).waitFor();
-    for (const [path, shows] of Object.entries(changes)) {
+    for (const [path, shows] of rowsOfRun(Object.entries(changes), 6)) {
       await go(page, path.replace(/#.*/, ''));
       await shows(page.getByRole('main')).waitFor();
     }

@@ -6,6 +6,7 @@ import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { nodeCrypto } from '../../packages/agent/src/cli/signed.ts';
 import { ChainCheck } from '../../packages/agent/src/evidence/chain.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -30,25 +31,28 @@ async function fileOf(page: Page, button: Locator): Promise<{ name: string; text
   return { name: download.suggestedFilename(), text: readFileSync(path, 'utf8') };
 }
 
-it('shows environments and reasons in the audit list, and of an entry the fields before and after', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await page.goto('/dashboard/audit?q=action%3Acontract.updated');
-  const list = page.getByRole('table', { name: 'audit entries' });
-  for (const name of ['Environment', 'Reason']) await list.getByRole('columnheader', { name }).waitFor();
-  await list.locator('.cell-link').first().click();
-  const change = page.getByRole('table', { name: 'Change', exact: true });
-  const row = change.getByRole('row', { name: /^description/ });
-  await row.getByRole('cell', { name: 'No secret leaves' }).waitFor();
-  await expect
-    .poll(() => change.getByRole('columnheader').allTextContents())
-    .toEqual(['Field', 'Before', 'After']);
-  await accessible(page);
-  await page.goto('/dashboard/audit?q=action%3Akey.created');
-  await list.getByRole('cell', { name: 'production' }).first().waitFor();
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'shows environments and reasons in the audit list, and of an entry the fields before and after',
+  async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/audit?q=action%3Acontract.updated');
+    const list = page.getByRole('table', { name: 'audit entries' });
+    for (const name of ['Environment', 'Reason']) await list.getByRole('columnheader', { name }).waitFor();
+    await list.locator('.cell-link').first().click();
+    const change = page.getByRole('table', { name: 'Change', exact: true });
+    const row = change.getByRole('row', { name: /^description/ });
+    await row.getByRole('cell', { name: 'No secret leaves' }).waitFor();
+    await expect
+      .poll(() => change.getByRole('columnheader').allTextContents())
+      .toEqual(['Field', 'Before', 'After']);
+    await accessible(page);
+    await page.goto('/dashboard/audit?q=action%3Akey.created');
+    await list.getByRole('cell', { name: 'production' }).first().waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  },
+);
 
 it('saves the bundle of one run, and the chain of a period that the offline check takes', async () => {
   const seen = await view(hub.url, { cookie });

@@ -3,16 +3,13 @@
 import type { Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
-import { rowsOfRun } from '../runs.ts';
+import { itAtNight, rowsOfRun } from '../runs.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { tenantWithKey } from './file-hub.ts';
 import { first, forms, second } from './forms.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey({
-  RATE_LIMIT_MAX_ATTEMPTS: '1000',
-  ALLOW_PRIVATE_OUTBOUND: 'true',
-});
+const { hub, cookie, key } = await tenantWithKey();
 let password = first;
 
 let seen: View;
@@ -102,7 +99,7 @@ async function signInAgain(onAsked: () => void = () => undefined): Promise<void>
 }
 
 describe('a session that ends', () => {
-  it.each(rowsOfRun(Object.entries(forms), 2))('under the form of %s', async (_, form) => {
+  it.each(rowsOfRun(Object.entries(forms), 1))('under the form of %s', async (_, form) => {
     const { page } = seen;
     await signIn();
     await page.goto(`/dashboard${form.path === '/admin/channels/' ? `${form.path}${channel}` : form.path}`);
@@ -148,7 +145,7 @@ describe('a session that ends', () => {
     noFaults(seen);
   });
 
-  it('under the playground, whose document, call and case stay', async () => {
+  itAtNight('under the playground, whose document, call and case stay', async () => {
     const { page } = seen;
     await signIn();
     await page.goto('/dashboard/test');

@@ -1,6 +1,7 @@
 // The hub of a test file: started before its first test, removed after its last. Most files need no process of their
 // own: the files of a worker share one, in which each has a tenant.
 import { afterAll } from 'vitest';
+import { freePort } from '../../bench/suite/free-port.ts';
 import type { HubProcess } from '../e2e/process.ts';
 import { SharedHub } from '../e2e/shared-hub.ts';
 import { startedHub } from './browser.ts';
@@ -12,9 +13,14 @@ interface FileHub {
   readonly cookie: string;
 }
 
+/** The next file's hub has the same origin, whose scripts the browser has compiled. */
+let lastPort: number | undefined;
+
 /** A hub that is set up and has nothing in it. */
 export async function hubOfFile(settings?: { readonly [name: string]: string }): Promise<FileHub> {
-  const fileHub = await startedHub(settings);
+  const fileHub = await startedHub(settings, await freePort(lastPort));
+  lastPort = fileHub.hub.port;
+  reusePages(fileHub.hub.url);
   afterAll(() => fileHub.hub.remove());
   return fileHub;
 }

@@ -2,6 +2,7 @@
 // open page.
 import { afterAll, describe, expect, it } from 'vitest';
 import { HubProcess, lines, run } from '../e2e/process.ts';
+import { rowsOfRun } from '../runs.ts';
 import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -11,6 +12,7 @@ afterAll(() => newHub.remove());
 
 const email = 'admin@example.com';
 const password = 'correct horse battery';
+const noRecords = ['/events/no-uuid', '/tools/no-uuid', '/contracts/nowhere', '/bundles/nowhere'];
 
 describe('the web console', () => {
   it('sets a new hub up, signs in, and is live, within 200 KB', async () => {
@@ -74,7 +76,7 @@ describe('the web console', () => {
   it('says that an address has no record, without a Retry that cannot help', async () => {
     const cookie = await hub.login();
     const seen = await view(hub.url, { cookie });
-    for (const path of ['/events/no-uuid', '/tools/no-uuid', '/contracts/nowhere', '/bundles/nowhere']) {
+    for (const path of rowsOfRun(noRecords, 2)) {
       await seen.page.goto(`/dashboard${path}`);
       await seen.page
         .getByRole('alert')

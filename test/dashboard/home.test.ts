@@ -1,6 +1,7 @@
 // The overview: figures that follow the agents by the stream alone and add up, what needs attention, and what changed.
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
@@ -158,7 +159,7 @@ describe('what needs attention', () => {
     await seen.context.close();
   });
 
-  it('leads to the approval that expires next, at 360 px too', async () => {
+  itAtNight('leads to the approval that expires next, at 360 px too', async () => {
     const { key } = await hub.key(cookie);
     const id = await ask(hub, key, { tool_name: 'urgent_tool', timeout: 100 }, 'hurried');
     const seen = await view(hub.url, { cookie, width: 360, height: 740 });

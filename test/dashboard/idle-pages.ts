@@ -22,10 +22,10 @@ const maxIdle = 2;
 /** Oldest first. */
 const idle: IdlePage[] = [];
 
-/** Of hubs that live as long as the browser. */
+/** Of hubs that serve more than one view. */
 const lastingOrigins = new Set<string>();
 
-/** Makes views of a hub reuse pages. For a hub that no test stops. */
+/** Makes views of an origin reuse pages. */
 export const reusePages = (origin: string): void => {
   lastingOrigins.add(origin);
 };

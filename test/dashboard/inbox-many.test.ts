@@ -2,10 +2,11 @@
 // the sheet of a group reads its calls from the hub.
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 const { key } = await hub.key(cookie, 'staging');
 
 const groupSize = 230;
@@ -64,88 +65,96 @@ it('opens the call that expires first, counts all, and reaches the last one', {
   await seen.context.close();
 });
 
-it('names failed calls that only the sheet loaded, and shows the error without a selection', {
-  timeout: 120_000,
-}, async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await page.clock.install();
-  await page.route('**/api/v1/approvals/*', (route) =>
-    route.request().method() === 'PUT'
-      ? route.fulfill({ status: 422, json: { error: 'invalid', detail: 'The hub refuses this call.' } })
-      : route.continue(),
-  );
-  // The list stays at its first page; the sheet reads its own.
-  await page.route(
-    (url) => url.pathname === '/api/v1/approvals' && url.searchParams.has('cursor'),
-    (route) =>
-      route.fulfill({ status: 422, json: { error: 'invalid', detail: 'The hub refuses this page.' } }),
-  );
-  await page.goto('/dashboard/inbox?env=staging');
-  const bar = page.getByRole('region', { name: 'Bulk decision' });
-  const review = queue(page).getByRole('button', { name: `Review ${groupSize}` });
-  await review.click();
-  await page.getByRole('button', { name: 'Deny 200' }).click();
-  await bar.getByText(/^Denying 200 calls/).waitFor();
-  await page.clock.fastForward(5_100);
-  await page
-    .getByText(/^no calls denied, (\d+ failed and still selected, )?\d+ failed and not in the list\.$/)
-    .waitFor();
-  await bar.getByText('The hub refuses this call.').waitFor();
-  const clear = bar.getByRole('button', { name: 'Clear selection' });
-  if ((await clear.count()) > 0) await clear.click();
-  await bar.getByText('The hub refuses this call.').waitFor();
-  await bar.getByRole('button', { name: 'Close' }).click();
-  await bar.waitFor({ state: 'hidden' });
-  await seen.context.close();
-});
+itAtNight(
+  'names failed calls that only the sheet loaded, and shows the error without a selection',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.clock.install();
+    await page.route('**/api/v1/approvals/*', (route) =>
+      route.request().method() === 'PUT'
+        ? route.fulfill({ status: 422, json: { error: 'invalid', detail: 'The hub refuses this call.' } })
+        : route.continue(),
+    );
+    // The list stays at its first page; the sheet reads its own.
+    await page.route(
+      (url) => url.pathname === '/api/v1/approvals' && url.searchParams.has('cursor'),
+      (route) =>
+        route.fulfill({ status: 422, json: { error: 'invalid', detail: 'The hub refuses this page.' } }),
+    );
+    await page.goto('/dashboard/inbox?env=staging');
+    const bar = page.getByRole('region', { name: 'Bulk decision' });
+    const review = queue(page).getByRole('button', { name: `Review ${groupSize}` });
+    await review.click();
+    await page.getByRole('button', { name: 'Deny 200' }).click();
+    await bar.getByText(/^Denying 200 calls/).waitFor();
+    await page.clock.fastForward(5_100);
+    await page
+      .getByText(/^no calls denied, (\d+ failed and still selected, )?\d+ failed and not in the list\.$/)
+      .waitFor();
+    await bar.getByText('The hub refuses this call.').waitFor();
+    const clear = bar.getByRole('button', { name: 'Clear selection' });
+    if ((await clear.count()) > 0) await clear.click();
+    await bar.getByText('The hub refuses this call.').waitFor();
+    await bar.getByRole('button', { name: 'Close' }).click();
+    await bar.waitFor({ state: 'hidden' });
+    await seen.context.close();
+  },
+);
 
-it('reviews a group in parts: only the calls that were visible are decided', {
-  timeout: 120_000,
-}, async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await page.clock.install();
-  await page.goto('/dashboard/inbox?env=staging');
-  await queue(page)
-    .getByRole('button', { name: `Review ${groupSize}` })
-    .click();
-  const sheet = page.getByRole('dialog', { name: `Approve 200 of ${groupSize} calls` });
-  await sheet.getByText(`200 of ${groupSize} are listed.`).waitFor();
-  await accessible(page);
-  const send = sheet.getByRole('button', { name: 'Approve 200' });
-  expect(await send.isDisabled()).toBe(true);
-  await sheet.locator('.read-end').scrollIntoViewIfNeeded();
-  await expect.poll(() => send.isEnabled()).toBe(true);
-  await sheet.getByRole('button', { name: 'Show more calls' }).click();
-  const whole = page.getByRole('dialog', { name: `Approve ${groupSize} calls` });
-  // The further calls are to be read, too.
-  const sendAll = whole.getByRole('button', { name: `Approve ${groupSize}` });
-  await sendAll.waitFor();
-  await whole.getByRole('heading', { name: 'Sums' }).scrollIntoViewIfNeeded();
-  expect(await sendAll.isDisabled()).toBe(true);
-  await page.keyboard.press('Escape');
-  await whole.waitFor({ state: 'hidden' });
-  await queue(page)
-    .getByRole('button', { name: `Review ${groupSize}` })
-    .click();
-  await sheet.locator('.read-end').scrollIntoViewIfNeeded();
-  await expect.poll(() => send.isEnabled()).toBe(true);
-  await send.click();
-  await page.getByText(/^Approving 200 calls/).waitFor();
-  await page.clock.fastForward(5_100);
-  await page.getByText('200 calls approved.').waitFor({ timeout: 60_000 });
-  const states = await Promise.all(
-    [members[0], members[199], members[200]].map((id) =>
-      hub.call('GET', `/api/v1/approvals/${id}`, { cookie }),
-    ),
-  );
-  expect(states.map(({ body }) => body.status)).toEqual(['approved', 'approved', 'pending']);
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'reviews a group in parts: only the calls that were visible are decided',
+  {
+    timeout: 120_000,
+  },
+  async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.clock.install();
+    await page.goto('/dashboard/inbox?env=staging');
+    await queue(page)
+      .getByRole('button', { name: `Review ${groupSize}` })
+      .click();
+    const sheet = page.getByRole('dialog', { name: `Approve 200 of ${groupSize} calls` });
+    await sheet.getByText(`200 of ${groupSize} are listed.`).waitFor();
+    await accessible(page);
+    const send = sheet.getByRole('button', { name: 'Approve 200' });
+    expect(await send.isDisabled()).toBe(true);
+    await sheet.locator('.read-end').scrollIntoViewIfNeeded();
+    await expect.poll(() => send.isEnabled()).toBe(true);
+    await sheet.getByRole('button', { name: 'Show more calls' }).click();
+    const whole = page.getByRole('dialog', { name: `Approve ${groupSize} calls` });
+    // The further calls are to be read, too.
+    const sendAll = whole.getByRole('button', { name: `Approve ${groupSize}` });
+    await sendAll.waitFor();
+    await whole.getByRole('heading', { name: 'Sums' }).scrollIntoViewIfNeeded();
+    expect(await sendAll.isDisabled()).toBe(true);
+    await page.keyboard.press('Escape');
+    await whole.waitFor({ state: 'hidden' });
+    await queue(page)
+      .getByRole('button', { name: `Review ${groupSize}` })
+      .click();
+    await sheet.locator('.read-end').scrollIntoViewIfNeeded();
+    await expect.poll(() => send.isEnabled()).toBe(true);
+    await send.click();
+    await page.getByText(/^Approving 200 calls/).waitFor();
+    await page.clock.fastForward(5_100);
+    await page.getByText('200 calls approved.').waitFor({ timeout: 60_000 });
+    const states = await Promise.all(
+      [members[0], members[199], members[200]].map((id) =>
+        hub.call('GET', `/api/v1/approvals/${id}`, { cookie }),
+      ),
+    );
+    expect(states.map(({ body }) => body.status)).toEqual(['approved', 'approved', 'pending']);
+    noFaults(seen);
+    await seen.context.close();
+  },
+);
 
-it('lists the calls that a person has taken', { timeout: 60_000 }, async () => {
+itAtNight('lists the calls that a person has taken', { timeout: 60_000 }, async () => {
   const id = await askOne('taken_tool', 0, 20_000);
   const me = (await hub.call('GET', '/api/v1/auth/me', { cookie })).body.user_id;
   await hub.call('PUT', `/api/v1/approvals/${id}/assignee`, { cookie, body: { user_id: me } });

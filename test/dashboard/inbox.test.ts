@@ -2,6 +2,7 @@
 // whose decision is dropped with the connection.
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 
@@ -84,7 +85,7 @@ it('clears forty calls, three groups of ten and ten single ones, in at most 45 k
   await seen.context.close();
 });
 
-it('opens one call on a phone without a tap, and denies it with one', async () => {
+itAtNight('opens one call on a phone without a tap, and denies it with one', async () => {
   await askMany('on_phone', 2, 900);
   const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
   const { page } = seen;

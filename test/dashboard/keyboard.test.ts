@@ -1,14 +1,18 @@
-// By keys alone: to a page, into its list, into a row and back; and names that say what a button is about.
+// Without sight or a mouse: every page by the rules of axe-core; by keys alone to a page, into its list, into a row and
+// back; and names that say what a button is about.
 import type { Locator, Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight, rowsOfRun } from '../runs.ts';
-import { accessible, noFaults, view } from './browser.ts';
+import { adminPages, ownPages, pages } from '../../src/dashboard/pages/registry.ts';
+import { itAtNight, rowsOfCommit, rowsOfRun } from '../runs.ts';
+import { accessible, auditPage, go, noFaults, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
 
 const { hub, cookie } = await hubOfFile();
+/** Pages of one thing each. */
+let things: readonly string[];
 beforeAll(async () => {
-  await seed(hub, cookie);
+  things = Object.values(await seed(hub, cookie));
 });
 
 /** More stops than any way of this file has. */
@@ -46,6 +50,31 @@ async function openAccount(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, level: 1 }).waitFor();
 }
 
+it('no page breaks a rule of axe-core', { timeout: 240_000 }, async () => {
+  const { rows, seed: choice } = rowsOfCommit(things, 3);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const faults: string[] = [];
+  const auditAt = async (path: string): Promise<void> => {
+    await expect.poll(() => page.locator('[aria-busy=true], .skeleton').count(), { message: path }).toBe(0);
+    await auditPage(page).catch((error: Error) => faults.push(`${path}: ${error.message}`));
+  };
+  await page.goto('/dashboard/');
+  for (const { path, label } of [...pages, ...adminPages, ...ownPages]) {
+    await go(page, path);
+    await page.getByRole('heading', { name: label, level: 1 }).waitFor();
+    await auditAt(path);
+  }
+  for (const path of rows) {
+    await page.goto(`/dashboard${path}`);
+    await page.locator('main h1').first().waitFor();
+    await auditAt(path);
+  }
+  expect(faults, `SEED=${choice}`).toEqual([]);
+  noFaults(seen);
+  await seen.context.close();
+});
+
 describe('keys alone', () => {
   it.each(
     rowsOfRun(
@@ -73,7 +102,7 @@ describe('keys alone', () => {
     await seen.context.close();
   });
 
-  it('open the page of a row by Enter, and come back by the browser', async () => {
+  itAtNight('open the page of a row by Enter, and come back by the browser', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/');

@@ -79,7 +79,7 @@ itAtNight('moves the border of the inbox', async () => {
   await seen.context.close();
 });
 
-it('moves the border of the filters beside the calls', async () => {
+itAtNight('moves the border of the filters beside the calls', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/explore');
@@ -154,69 +154,72 @@ it('cuts an id in the middle where its column is too narrow, and has the query o
   await seen.context.close();
 });
 
-it('changes the widths of columns by drag and by keys, keeps pinned ones in sight, and remembers both', async () => {
-  // More calls than fit on a page, of another agent.
-  const others = Array.from({ length: 60 }, (_, n) => ({
-    ...{ call_id: `other-${n}`, agent_id: 'agent-2', tool_name: 'list_files', verdict: 'call_allowed' },
-    timestamp: new Date(Date.now() - 60_000).toISOString(),
-  }));
-  expect((await hub.call('POST', '/api/v1/events', { key, body: { events: others } })).status).toBe(200);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await page.goto('/dashboard/explore');
-  const table = page.getByRole('grid', { name: 'Events' });
-  const head = (name: string) => table.getByRole('columnheader', { name, exact: true });
-  const pinAgent = () => pin(page, 'events', 'Agent');
-  await table.getByRole('link', { name: 'read_file' }).waitFor();
-  const before = await widthOf(head('Tool'));
-  // Neither a press without a move nor a drag that the browser cancels is a choice.
-  const hasWidths = () => page.evaluate(() => Object.values(localStorage).join().includes('"tool"'));
-  const edge = head('Tool').locator('.column-edge');
-  await drag(page, edge, 0);
-  await edge.hover();
-  await page.mouse.down();
-  await page.mouse.move(900, 400);
-  await expect.poll(() => widthOf(head('Tool'))).not.toBe(before);
-  await edge.dispatchEvent('pointercancel');
-  await page.mouse.up();
-  await expect.poll(() => widthOf(head('Tool'))).toBe(before);
-  expect(await hasWidths()).toBe(false);
-  await drag(page, head('Tool').locator('.column-edge'), 90);
-  await expect.poll(() => widthOf(head('Tool'))).toBeCloseTo(before + 90, -1);
-  const wide = await widthOf(head('Tool'));
-  await head('Tool').getByRole('button').press('Alt+ArrowLeft');
-  await expect.poll(() => widthOf(head('Tool'))).toBe(wide - 16);
-  await expect.poll(hasWidths).toBe(true);
-  // A change of the width sorts nothing.
-  expect(await table.locator('[aria-sort]').count()).toBe(0);
-  await page.reload();
-  await expect.poll(() => widthOf(head('Tool'))).toBe(wide - 16);
-  await pinAgent();
-  const names = async () => (await table.getByRole('columnheader').allTextContents()).slice(0, 2);
-  await expect.poll(names).toEqual(['Time', 'Agent']);
-  await drag(page, head('Tool').locator('.column-edge'), 900);
-  const scroll = page.getByRole('region', { name: 'events', exact: true });
-  const place = async () => Math.round((await head('Agent').boundingBox())?.x ?? 0);
-  const left = await place();
-  await scroll.evaluate((box) => box.scrollBy(600, 0));
-  await expect.poll(() => scroll.evaluate((box) => box.scrollLeft)).toBeGreaterThan(300);
-  await expect.poll(place).toBe(left);
-  const cell = table.getByRole('gridcell', { name: 'agent-1', exact: true });
-  expect(Math.round((await cell.boundingBox())?.x ?? 0)).toBe(left);
-  await scroll.evaluate((box) => box.scrollBy(-600, 300));
-  await expect.poll(() => scroll.evaluate((box) => box.scrollTop)).toBeGreaterThan(200);
-  await expect.poll(() => roleAtMiddle(head('Agent'))).toBe('columnheader');
-  await scroll.evaluate((box) => box.scrollTo(0, 0));
-  await accessible(page);
-  await page.reload();
-  await expect.poll(names).toEqual(['Time', 'Agent']);
-  await head('Tool').locator('.column-edge').dblclick();
-  await pinAgent();
-  await expect.poll(names).not.toEqual(['Time', 'Agent']);
-  await expect.poll(() => widthOf(head('Tool'))).toBe(before);
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'changes the widths of columns by drag and by keys, keeps pinned ones in sight, and remembers both',
+  async () => {
+    // More calls than fit on a page, of another agent.
+    const others = Array.from({ length: 60 }, (_, n) => ({
+      ...{ call_id: `other-${n}`, agent_id: 'agent-2', tool_name: 'list_files', verdict: 'call_allowed' },
+      timestamp: new Date(Date.now() - 60_000).toISOString(),
+    }));
+    expect((await hub.call('POST', '/api/v1/events', { key, body: { events: others } })).status).toBe(200);
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/explore');
+    const table = page.getByRole('grid', { name: 'Events' });
+    const head = (name: string) => table.getByRole('columnheader', { name, exact: true });
+    const pinAgent = () => pin(page, 'events', 'Agent');
+    await table.getByRole('link', { name: 'read_file' }).waitFor();
+    const before = await widthOf(head('Tool'));
+    // Neither a press without a move nor a drag that the browser cancels is a choice.
+    const hasWidths = () => page.evaluate(() => Object.values(localStorage).join().includes('"tool"'));
+    const edge = head('Tool').locator('.column-edge');
+    await drag(page, edge, 0);
+    await edge.hover();
+    await page.mouse.down();
+    await page.mouse.move(900, 400);
+    await expect.poll(() => widthOf(head('Tool'))).not.toBe(before);
+    await edge.dispatchEvent('pointercancel');
+    await page.mouse.up();
+    await expect.poll(() => widthOf(head('Tool'))).toBe(before);
+    expect(await hasWidths()).toBe(false);
+    await drag(page, head('Tool').locator('.column-edge'), 90);
+    await expect.poll(() => widthOf(head('Tool'))).toBeCloseTo(before + 90, -1);
+    const wide = await widthOf(head('Tool'));
+    await head('Tool').getByRole('button').press('Alt+ArrowLeft');
+    await expect.poll(() => widthOf(head('Tool'))).toBe(wide - 16);
+    await expect.poll(hasWidths).toBe(true);
+    // A change of the width sorts nothing.
+    expect(await table.locator('[aria-sort]').count()).toBe(0);
+    await page.reload();
+    await expect.poll(() => widthOf(head('Tool'))).toBe(wide - 16);
+    await pinAgent();
+    const names = async () => (await table.getByRole('columnheader').allTextContents()).slice(0, 2);
+    await expect.poll(names).toEqual(['Time', 'Agent']);
+    await drag(page, head('Tool').locator('.column-edge'), 900);
+    const scroll = page.getByRole('region', { name: 'events', exact: true });
+    const place = async () => Math.round((await head('Agent').boundingBox())?.x ?? 0);
+    const left = await place();
+    await scroll.evaluate((box) => box.scrollBy(600, 0));
+    await expect.poll(() => scroll.evaluate((box) => box.scrollLeft)).toBeGreaterThan(300);
+    await expect.poll(place).toBe(left);
+    const cell = table.getByRole('gridcell', { name: 'agent-1', exact: true });
+    expect(Math.round((await cell.boundingBox())?.x ?? 0)).toBe(left);
+    await scroll.evaluate((box) => box.scrollBy(-600, 300));
+    await expect.poll(() => scroll.evaluate((box) => box.scrollTop)).toBeGreaterThan(200);
+    await expect.poll(() => roleAtMiddle(head('Agent'))).toBe('columnheader');
+    await scroll.evaluate((box) => box.scrollTo(0, 0));
+    await accessible(page);
+    await page.reload();
+    await expect.poll(names).toEqual(['Time', 'Agent']);
+    await head('Tool').locator('.column-edge').dblclick();
+    await pinAgent();
+    await expect.poll(names).not.toEqual(['Time', 'Agent']);
+    await expect.poll(() => widthOf(head('Tool'))).toBe(before);
+    noFaults(seen);
+    await seen.context.close();
+  },
+);
 
 itAtNight(
   'keeps the checkboxes of pinned rows in sight, and changes the width of a column without a sort',
@@ -250,7 +253,7 @@ itAtNight(
   },
 );
 
-it('opens the next and the previous call by a swipe on a phone, and decides none', async () => {
+itAtNight('opens the next and the previous call by a swipe on a phone, and decides none', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
   const { page } = seen;
   await page.goto('/dashboard/inbox');

@@ -102,7 +102,7 @@ describe('the form of a contract', () => {
     await seen.context.close();
   });
 
-  it('offers tools that the hub tells of only after one was begun', async () => {
+  itAtNight('offers tools that the hub tells of only after one was begun', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     let release = (): void => {};
@@ -162,38 +162,41 @@ describe('the form of a contract', () => {
     await seen.context.close();
   });
 
-  it('keeps everything that was typed while the session ends, in each field, and saves it then', async () => {
-    const own = await hub.login();
-    const seen = await view(hub.url, { cookie: own });
-    const { page } = seen;
-    await page.goto('/dashboard/policies');
-    await page.getByRole('button', { name: 'New contract' }).click();
-    const form = page.getByRole('dialog', { name: 'New contract' });
-    await form.getByLabel('ID', { exact: true }).fill('typed-before');
-    await form.getByLabel('Name').fill('Typed before');
-    await form.getByLabel('Tags').fill('one, two');
-    await form.getByLabel('Description').fill('All of this stays');
-    await form.locator('.cm-content').click();
-    await page.keyboard.press('Control+End');
-    await page.keyboard.type('# so does this');
-    await hub.call('POST', '/api/v1/auth/logout', { cookie: own });
-    const again = page.getByRole('dialog', { name: 'Sign in again' });
-    await again.getByLabel('Password').fill('correct horse battery');
-    await again.getByRole('button', { name: 'Sign in' }).click();
-    await again.waitFor({ state: 'hidden' });
-    expect(await form.getByLabel('Tags').inputValue()).toBe('one, two');
-    await form.locator('.cm-line').filter({ hasText: '# so does this' }).waitFor();
-    await form.getByRole('button', { name: 'Add contract' }).click();
-    await page.getByRole('region', { name: 'Contract typed-before' }).waitFor();
-    const { body } = await hub.call('GET', '/api/v1/contracts/typed-before', { cookie });
-    expect(body).toMatchObject({
-      name: 'Typed before',
-      description: 'All of this stays',
-      tags: ['one', 'two'],
-    });
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'keeps everything that was typed while the session ends, in each field, and saves it then',
+    async () => {
+      const own = await hub.login();
+      const seen = await view(hub.url, { cookie: own });
+      const { page } = seen;
+      await page.goto('/dashboard/policies');
+      await page.getByRole('button', { name: 'New contract' }).click();
+      const form = page.getByRole('dialog', { name: 'New contract' });
+      await form.getByLabel('ID', { exact: true }).fill('typed-before');
+      await form.getByLabel('Name').fill('Typed before');
+      await form.getByLabel('Tags').fill('one, two');
+      await form.getByLabel('Description').fill('All of this stays');
+      await form.locator('.cm-content').click();
+      await page.keyboard.press('Control+End');
+      await page.keyboard.type('# so does this');
+      await hub.call('POST', '/api/v1/auth/logout', { cookie: own });
+      const again = page.getByRole('dialog', { name: 'Sign in again' });
+      await again.getByLabel('Password').fill('correct horse battery');
+      await again.getByRole('button', { name: 'Sign in' }).click();
+      await again.waitFor({ state: 'hidden' });
+      expect(await form.getByLabel('Tags').inputValue()).toBe('one, two');
+      await form.locator('.cm-line').filter({ hasText: '# so does this' }).waitFor();
+      await form.getByRole('button', { name: 'Add contract' }).click();
+      await page.getByRole('region', { name: 'Contract typed-before' }).waitFor();
+      const { body } = await hub.call('GET', '/api/v1/contracts/typed-before', { cookie });
+      expect(body).toMatchObject({
+        name: 'Typed before',
+        description: 'All of this stays',
+        tags: ['one', 'two'],
+      });
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });
 
 describe('versions of a contract', () => {

@@ -1,5 +1,6 @@
 // The matrix of the fleet: which versions run where, and in two steps who runs an old one and since when.
 import { beforeAll, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
@@ -67,7 +68,7 @@ it('answers in two steps who runs an old version, and since when', async () => {
   await seen.context.close();
 });
 
-it('shows on one axis when an agent was connected, and which documents it got', async () => {
+itAtNight('shows on one axis when an agent was connected, and which documents it got', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/agents/behind-1');
@@ -104,7 +105,7 @@ it('counts the calls of an agent by tool as they come', async () => {
   await seen.context.close();
 });
 
-it('is usable at 360 px, and follows agents that go', async () => {
+itAtNight('is usable at 360 px, and follows agents that go', async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740 });
   const { page } = seen;
   await page.goto('/dashboard/fleet');

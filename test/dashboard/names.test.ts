@@ -5,14 +5,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HubProcess } from '../e2e/process.ts';
 import { rowsOfRun } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
-import { ask, noFaults, startedHub, view } from './browser.ts';
-import { hubWithKey } from './file-hub.ts';
+import { ask, go, noFaults, view } from './browser.ts';
+import { tenantOfFile, tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
-const { hub, cookie, key } = await hubWithKey();
-const more: HubProcess[] = [];
+const { hub, cookie, key } = await tenantWithKey();
+const empty = await tenantOfFile();
+/** Not set up until the last test. */
+const newHub = new HubProcess({ LOG_LEVEL: 'error' });
 
 beforeAll(async () => {
+  await newHub.start();
   for (const text of [library, library.replace('Deploy {args.service}', 'Really deploy {args.service}')]) {
     await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
   }
@@ -20,7 +23,7 @@ beforeAll(async () => {
     await hub.call('POST', `/api/v1/bundles/shop/${version}/deploy`, { cookie, body: { env: 'production' } });
   }
 });
-afterAll(() => Promise.all([hub, ...more].map((one) => one.remove())));
+afterAll(() => newHub.remove());
 
 const pages = [
   ...['Overview', 'Inbox', 'Explore', 'Fleet', 'Policies', 'Tools', 'Changes', 'Test'],
@@ -68,10 +71,7 @@ describe.each(rowsOfRun([1440, 1024, 360], 1))('at %d px', (width) => {
   });
 
   it('fields and buttons begin with their names', async () => {
-    const fresh = new HubProcess({ LOG_LEVEL: 'error' });
-    more.push(fresh);
-    await fresh.start();
-    const first = await view(fresh.url, { width, height: 800 });
+    const first = await view(newHub.url, { width, height: 800 });
     await first.page.goto('/dashboard/');
     for (const field of ['E-mail', 'Password', 'Setup token'])
       await first.page.getByRole('main').getByLabel(field).waitFor();
@@ -82,7 +82,7 @@ describe.each(rowsOfRun([1440, 1024, 360], 1))('at %d px', (width) => {
     const seen = await view(hub.url, { width, height: 800 });
     const { page } = seen;
     await page.goto('/dashboard/admin/keys');
-    await page.getByRole('textbox', begins('E-mail')).fill('admin@example.com');
+    await page.getByRole('textbox', begins('E-mail')).fill(hub.emailOf('admin'));
     await page.getByLabel('Password').fill('correct horse battery');
     await page.getByRole('button', begins('Sign in')).click();
     await page.getByRole('button', begins('Create key')).first().waitFor();
@@ -116,13 +116,13 @@ describe('the parts of pages, for an admin', () => {
     for (const agent of ['named-a', 'named-b']) await ask(hub, key, { tool_name: 'named_group' }, agent);
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
-    const open = (path: string) => page.goto(`/dashboard${path}`);
+    const open = (path: string) => go(page, path);
     const tabs = async (...names: string[]): Promise<void> => {
       for (const name of names) await page.getByRole('tab', begins(name)).click();
     };
     const rowsOf = (grid: string) => page.getByRole('grid', begins(grid)).getByRole('row').nth(1).waitFor();
 
-    await open('/');
+    await page.goto('/dashboard/');
     await region(page, 'Needs attention').waitFor();
     const environments = page.getByRole('radiogroup', { name: 'Environment' });
     await expect.poll(() => environments.getByRole('radio').count()).toBe(4);
@@ -214,27 +214,28 @@ describe('while nobody looks', () => {
 });
 
 describe('a browser whose clock is an hour wrong', () => {
-  it.each([3_600_000, -3_600_000])('counts down by the clock of the hub (%d ms)', async (wrong) => {
-    await ask(hub, key, { tool_name: `clock_${wrong}`, timeout: 800 }, `clock-${wrong}`);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.addInitScript(`const own = Date.now; Date.now = () => own() + ${wrong};`);
-    await page.goto(`/dashboard/inbox?search=clock_${wrong}`);
-    const card = page.getByRole('article', { name: /^Approval of clock_/ });
-    await card.getByText(/^1[23] min left$/).waitFor();
-    await card.getByText(/asked (just now|\d+ s ago)/).waitFor();
-    await card.getByRole('button', begins('Approve')).click();
-    await card.getByText('Approved by admin@example.com').waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  it.each(rowsOfRun([3_600_000, -3_600_000], 1))(
+    'counts down by the clock of the hub (%d ms)',
+    async (wrong) => {
+      await ask(hub, key, { tool_name: `clock_${wrong}`, timeout: 800 }, `clock-${wrong}`);
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.addInitScript(`const own = Date.now; Date.now = () => own() + ${wrong};`);
+      await page.goto(`/dashboard/inbox?search=clock_${wrong}`);
+      const card = page.getByRole('article', { name: /^Approval of clock_/ });
+      await card.getByText(/^1[23] min left$/).waitFor();
+      await card.getByText(/asked (just now|\d+ s ago)/).waitFor();
+      await card.getByRole('button', begins('Approve')).click();
+      await card.getByText('Approved by admin@example.com').waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });
 
 describe('a page without the clipboard of secure pages', () => {
   it('copies the first snippet all the same', async () => {
-    const own = await startedHub();
-    more.push(own.hub);
-    const seen = await view(own.hub.url, { cookie: own.cookie });
+    const seen = await view(empty.hub.url, { cookie: empty.cookie });
     const { page } = seen;
     await page.addInitScript(`Object.defineProperty(navigator, 'clipboard', { value: undefined });
       globalThis.copied = null;
@@ -254,15 +255,12 @@ describe('a page without the clipboard of secure pages', () => {
 
 describe('a hub that somebody else sets up first', () => {
   it('says so and leads to the sign-in', async () => {
-    const fresh = new HubProcess({ LOG_LEVEL: 'error' });
-    more.push(fresh);
-    await fresh.start();
-    const seen = await view(fresh.url);
+    const seen = await view(newHub.url);
     const { page } = seen;
     await page.goto('/dashboard/inbox');
     await page.getByRole('textbox', begins('E-mail')).fill('late@example.com');
     await page.getByLabel('Password').fill('correct horse battery');
-    await fresh.admin();
+    await newHub.admin();
     await page.getByRole('button', begins('Create admin')).click();
     await page.getByText(/^Another user already set up this hub/).waitFor();
     await page.getByRole('button', begins('Sign in')).waitFor();

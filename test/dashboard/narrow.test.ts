@@ -23,7 +23,7 @@ it('every page and panel fits 360 px', { timeout: 120_000 }, async () => {
   const seen = await view(hub.url, { cookie, width: 360, height: 740 });
   const { page } = seen;
   const wide: string[] = [];
-  for (const place of rowsOfRun(places, 9)) {
+  for (const place of rowsOfRun(places, 6)) {
     await page.goto(`/dashboard${place}`);
     await page.locator('main h1').first().waitFor();
     if (/^\/(?:agents|contracts|compositions|bundles|rulesets|runs|events)\/./.test(place))

@@ -1,6 +1,6 @@
 // People in the console: roles of a user, an invitation from its link to the first page, sessions, and environments.
 import { expect, it } from 'vitest';
-import { accessible, noFaults, view } from './browser.ts';
+import { accessible, go, noFaults, type View, view } from './browser.ts';
 import { hubOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -57,13 +57,13 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await accessible(guest.page);
   await guest.page.getByRole('button', { name: 'Set password and sign in' }).click();
   await guest.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  await guest.page.goto('/dashboard/me/security');
+  await go(guest.page, '/me/security');
   const sessions = guest.page.getByRole('region', { name: 'Your sessions' });
   await sessions.getByText('this one').waitFor();
   await sessions.getByText('invitation', { exact: true }).waitFor();
-  await guest.page.goto('/dashboard/admin/assistant');
+  await go(guest.page, '/admin/assistant');
   await guest.page.getByText('Only an admin can change the provider.').waitFor();
-  await guest.page.goto('/dashboard/admin/environments');
+  await go(guest.page, '/admin/environments');
   await guest.page.getByLabel('Protect production').waitFor();
   await expect.poll(() => guest.page.getByLabel('Protect production').count()).toBe(1);
   expect(await guest.page.getByLabel('Protect production').isDisabled()).toBe(true);
@@ -80,7 +80,7 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await guest.page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
   await page.keyboard.press('Escape');
 
-  await page.goto('/dashboard/admin/environments');
+  await go(page, '/admin/environments');
   await page.getByLabel('Protect production').click();
   await expect
     .poll(async () => (await hub.call('GET', '/api/v1/environments', { cookie })).body.environments[0])
@@ -139,6 +139,11 @@ it('keeps off what a role may not do, and says which role is missing', async () 
     return view(hub.url, { cookie: await hub.login(body.email) });
   };
 
+  const end = async (seen: View): Promise<void> => {
+    noFaults(seen);
+    await seen.context.close();
+  };
+
   const viewer = await signedIn('looks', [{ role: 'viewer', env: '*' }]);
   await viewer.page.goto('/dashboard/bundles/guarded');
   const undeploy = viewer.page.getByRole('button', { name: 'Undeploy from production' });
@@ -154,14 +159,16 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   expect(Number(await undeploy.evaluate((one) => getComputedStyle(one).opacity))).toBeLessThan(1);
   await viewer.page.locator('.messages').getByText('You need the role operator in production.').waitFor();
   await accessible(viewer.page);
-  await viewer.page.goto('/dashboard/admin/keys');
+  await go(viewer.page, '/admin/keys');
   await viewer.page.getByText('Permission denied.').waitFor();
   expect(await viewer.page.getByText('the admin role').count()).toBe(0);
+  await end(viewer);
 
   // With all environments chosen, pages of one environment begin with the person's own.
   const stager = await signedIn('one', [{ role: 'viewer', env: 'staging' }]);
   await stager.page.goto('/dashboard/tools');
   await stager.page.getByText(/MCP servers in staging/).waitFor();
+  await end(stager);
 
   const operator = await signedIn('stages', [
     { role: 'operator', env: 'staging' },
@@ -179,6 +186,7 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   await dialog.getByText('You need the role operator in production. Ask an admin.').waitFor();
   expect(await dialog.getByRole('button', { name: 'Deploy v1 to production' }).isDisabled()).toBe(true);
   await accessible(page);
+  await end(operator);
 
   await hub.call('PUT', '/api/v1/environments/staging/policy', { cookie, body: { protected: true } });
   const everywhere = await signedIn('everywhere', [{ role: 'operator', env: '*' }]);
@@ -190,8 +198,5 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   const open = everywhere.page.getByRole('button', { name: 'Undeploy from production' });
   await expect.poll(() => open.getAttribute('title')).toBe(null);
   await hub.call('PUT', '/api/v1/environments/staging/policy', { cookie, body: { protected: false } });
-  for (const seen of [viewer, stager, operator, everywhere]) {
-    noFaults(seen);
-    await seen.context.close();
-  }
+  await end(everywhere);
 });

@@ -105,7 +105,7 @@ describe('the playground', () => {
     await seen.context.close();
   });
 
-  it('keeps what was typed while its person is elsewhere, until it is undone', async () => {
+  itAtNight('keeps what was typed while its person is elsewhere, until it is undone', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/test');
@@ -131,47 +131,50 @@ describe('the playground', () => {
     await seen.context.close();
   });
 
-  it('evaluates claims and counters, and writes them into the file that the agent program runs', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/test');
-    await page.locator('.cm-content').click();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.insertText(judging);
-    await page.getByLabel('Tool', { exact: true }).fill('pay');
-    await page.getByLabel('Arguments as JSON').fill('{"amount": 20}');
-    const result = page.getByRole('region', { name: 'Result' });
-    await page.getByText('More fields').click();
-    await page.getByLabel('Claims as JSON').fill('{"team": "clerks"}');
-    await result.getByText('Only leads pay 20').waitFor();
-    await page.getByLabel('Claims as JSON').fill('{"team": ');
-    await result.getByText(/not valid JSON/).waitFor();
-    await page.getByLabel('Claims as JSON').fill('{"team": "leads"}');
-    await result.getByText(/same result, allowed/).waitFor();
-    await page.getByLabel('Calls of this tool').fill('2');
-    await result.getByText(/same result, denied/).waitFor();
-    await accessible(page);
-    const cases = page.getByRole('region', { name: 'Cases' });
-    await cases.getByLabel('Case name').fill('a third payment');
-    await cases.getByRole('button', { name: 'Save case', exact: true }).click();
-    await cases.getByText('1 of 1 case as expected.').waitFor();
-    const folder = mkdtempSync(join(tmpdir(), 'reeve-cases-'));
-    const download = page.waitForEvent('download');
-    await cases.getByRole('button', { name: 'Download cases' }).click();
-    await (await download).saveAs(join(folder, 'cases.yaml'));
-    writeFileSync(join(folder, 'bundle.yaml'), judging);
-    const said = execFileSync(process.execPath, [...programArgs(), 'test', join(folder, 'cases.yaml')], {
-      encoding: 'utf8',
-    });
-    expect(said).toContain('1 of 1 cases passed');
-    rmSync(folder, { recursive: true });
-    await cases.getByLabel('Case name').fill('a third payment');
-    await cases.getByRole('button', { name: 'Save case', exact: true }).click();
-    await cases.getByRole('button', { name: /^Delete/ }).click();
-    await cases.getByRole('row', { name: /a third payment/ }).waitFor({ state: 'detached' });
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'evaluates claims and counters, and writes them into the file that the agent program runs',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/test');
+      await page.locator('.cm-content').click();
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.insertText(judging);
+      await page.getByLabel('Tool', { exact: true }).fill('pay');
+      await page.getByLabel('Arguments as JSON').fill('{"amount": 20}');
+      const result = page.getByRole('region', { name: 'Result' });
+      await page.getByText('More fields').click();
+      await page.getByLabel('Claims as JSON').fill('{"team": "clerks"}');
+      await result.getByText('Only leads pay 20').waitFor();
+      await page.getByLabel('Claims as JSON').fill('{"team": ');
+      await result.getByText(/not valid JSON/).waitFor();
+      await page.getByLabel('Claims as JSON').fill('{"team": "leads"}');
+      await result.getByText(/same result, allowed/).waitFor();
+      await page.getByLabel('Calls of this tool').fill('2');
+      await result.getByText(/same result, denied/).waitFor();
+      await accessible(page);
+      const cases = page.getByRole('region', { name: 'Cases' });
+      await cases.getByLabel('Case name').fill('a third payment');
+      await cases.getByRole('button', { name: 'Save case', exact: true }).click();
+      await cases.getByText('1 of 1 case as expected.').waitFor();
+      const folder = mkdtempSync(join(tmpdir(), 'reeve-cases-'));
+      const download = page.waitForEvent('download');
+      await cases.getByRole('button', { name: 'Download cases' }).click();
+      await (await download).saveAs(join(folder, 'cases.yaml'));
+      writeFileSync(join(folder, 'bundle.yaml'), judging);
+      const said = execFileSync(process.execPath, [...programArgs(), 'test', join(folder, 'cases.yaml')], {
+        encoding: 'utf8',
+      });
+      expect(said).toContain('1 of 1 cases passed');
+      rmSync(folder, { recursive: true });
+      await cases.getByLabel('Case name').fill('a third payment');
+      await cases.getByRole('button', { name: 'Save case', exact: true }).click();
+      await cases.getByRole('button', { name: /^Delete/ }).click();
+      await cases.getByRole('row', { name: /a third payment/ }).waitFor({ state: 'detached' });
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 
   itAtNight(
     'says what differs when the hub judges otherwise, and nothing of what was typed before',

@@ -1,5 +1,6 @@
 // Policies in the console: rules in words, where they are deployed, the calls that they decided, and what changed.
 import { beforeAll, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view, write } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -121,50 +122,55 @@ it('shows on the page of a contract which calls it decided and matches, and what
   await seen.context.close();
 });
 
-it('runs the cases of Test that concern a contract on its page, and says how to save one', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await page.goto('/dashboard/contracts/no-secrets');
-  const cases = page.getByRole('region', { name: 'Saved cases' });
-  await cases.getByText(/^No case in this browser concerns this contract/).waitFor();
-  // The starter document of Test denies this call by its own no-secrets.
-  await cases.getByRole('link', { name: 'Open Test' }).click();
-  const saved = page.getByRole('region', { name: 'Cases' });
-  const save = async (name: string): Promise<void> => {
-    await saved.getByLabel('Case name').fill(name);
-    await saved.getByRole('button', { name: 'Save case', exact: true }).click();
-    await saved.getByRole('row').filter({ hasText: name }).waitFor();
-  };
-  await save('a secret file');
-  await page.getByLabel('Arguments as JSON').fill('{ "path": "/srv/a.txt" }');
-  await save('a plain file');
-  await page.getByLabel('Tool', { exact: true }).fill('search_docs');
-  await save('another tool');
-  const definition = {
-    tool: 'read_file',
-    when: { 'args.path': { contains: '.txt' } },
-    then: { effect: 'deny', message: 'No text' },
-  };
-  await must('POST', '/api/v1/contracts', {
-    ...{ contract_id: 'no-text', name: 'No text', type: 'pre' },
-    definition,
-  });
-  await page.goto('/dashboard/contracts/no-secrets');
-  await cases.getByRole('button', { name: 'Run 2 cases' }).click();
-  await cases.getByText('2 of 2 cases as expected with this contract alone.').waitFor();
-  const rowOf = (name: string) => cases.getByRole('row').filter({ hasText: name });
-  await expect.poll(() => rowOf('a secret file').textContent()).toMatch(/denied\s*denied\s*as expected/);
-  await expect.poll(() => rowOf('a plain file').textContent()).toMatch(/allowed\s*allowed\s*as expected/);
-  await accessible(page);
-  // Another contract decides the case of the secret.
-  await page.goto('/dashboard/contracts/no-text');
-  await cases.getByRole('button', { name: 'Run 1 case' }).click();
-  await cases.getByText('0 of 1 case as expected with this contract alone.').waitFor();
-  await expect.poll(() => rowOf('a plain file').textContent()).toMatch(/allowed\s*denied\s*not as expected/);
-  await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'runs the cases of Test that concern a contract on its page, and says how to save one',
+  async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts/no-secrets');
+    const cases = page.getByRole('region', { name: 'Saved cases' });
+    await cases.getByText(/^No case in this browser concerns this contract/).waitFor();
+    // The starter document of Test denies this call by its own no-secrets.
+    await cases.getByRole('link', { name: 'Open Test' }).click();
+    const saved = page.getByRole('region', { name: 'Cases' });
+    const save = async (name: string): Promise<void> => {
+      await saved.getByLabel('Case name').fill(name);
+      await saved.getByRole('button', { name: 'Save case', exact: true }).click();
+      await saved.getByRole('row').filter({ hasText: name }).waitFor();
+    };
+    await save('a secret file');
+    await page.getByLabel('Arguments as JSON').fill('{ "path": "/srv/a.txt" }');
+    await save('a plain file');
+    await page.getByLabel('Tool', { exact: true }).fill('search_docs');
+    await save('another tool');
+    const definition = {
+      tool: 'read_file',
+      when: { 'args.path': { contains: '.txt' } },
+      then: { effect: 'deny', message: 'No text' },
+    };
+    await must('POST', '/api/v1/contracts', {
+      ...{ contract_id: 'no-text', name: 'No text', type: 'pre' },
+      definition,
+    });
+    await page.goto('/dashboard/contracts/no-secrets');
+    await cases.getByRole('button', { name: 'Run 2 cases' }).click();
+    await cases.getByText('2 of 2 cases as expected with this contract alone.').waitFor();
+    const rowOf = (name: string) => cases.getByRole('row').filter({ hasText: name });
+    await expect.poll(() => rowOf('a secret file').textContent()).toMatch(/denied\s*denied\s*as expected/);
+    await expect.poll(() => rowOf('a plain file').textContent()).toMatch(/allowed\s*allowed\s*as expected/);
+    await accessible(page);
+    // Another contract decides the case of the secret.
+    await page.goto('/dashboard/contracts/no-text');
+    await cases.getByRole('button', { name: 'Run 1 case' }).click();
+    await cases.getByText('0 of 1 case as expected with this contract alone.').waitFor();
+    await expect
+      .poll(() => rowOf('a plain file').textContent())
+      .toMatch(/allowed\s*denied\s*not as expected/);
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  },
+);
 
 it('lists compositions and documents with the calls under their deployed versions, and where they run', async () => {
   await must('POST', '/api/v1/compositions', { name: 'unused' });
@@ -212,64 +218,67 @@ it('lists compositions and documents with the calls under their deployed version
   await seen.context.close();
 });
 
-it('keeps the text of a new version over a reload, and leads from the saved one to a change of each composition', async () => {
-  const contracts = [{ contract_id: 'watch-refunds', position: 0 }];
-  for (const name of ['a1', 'a2', 'a3']) await must('POST', '/api/v1/compositions', { name, contracts });
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await page.goto('/dashboard/contracts/watch-refunds');
-  const panel = page.getByRole('region', { name: 'Contract watch-refunds' });
-  await panel.getByRole('button', { name: 'Edit contract' }).click();
-  const editor = panel.getByRole('textbox', { name: 'Definition as YAML' });
-  const text = (message: string) =>
-    `tool: refund\nwhen:\n  args.amount: { gt: 250 }\nthen:\n  effect: deny\n  message: ${message}\n`;
-  await write(editor, text('Dropped'));
-  await panel.getByLabel('Description').fill('Typed before a reload');
-  // A draft is written a moment after the last key press.
-  const stored = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }));
-  await expect.poll(stored).toContain('Typed before a reload');
-  await page.reload();
-  await editor.getByText('Dropped').waitFor();
-  expect(await panel.getByLabel('Description').inputValue()).toBe('Typed before a reload');
-  // Discarded, the draft is gone for good.
-  await panel.getByRole('button', { name: 'Discard draft' }).click();
-  await expect.poll(stored).not.toContain('Typed before a reload');
-  await page.reload();
-  await panel.getByRole('button', { name: 'Edit contract' }).click();
-  expect(await panel.getByLabel('Description').inputValue()).toBe('');
-  await write(editor, text('Kept'));
-  await expect.poll(stored).toContain('Kept');
-  await page.reload();
-  await editor.getByText('Kept').waitFor();
-  // Another person saves first.
-  await must('PUT', '/api/v1/contracts/watch-refunds', { name: 'Renamed meanwhile' });
-  await panel.getByText(/^Another user saved a newer version/).waitFor();
-  await accessible(page);
-  await panel.getByRole('button', { name: 'Save as new version' }).click();
-  const saved = panel.getByRole('region', { name: 'Saved version' });
-  await saved.getByText(/^Version 3 is saved/).waitFor();
-  await saved.getByRole('link', { name: 'and 1 more' }).waitFor();
-  await expect.poll(() => saved.getByRole('listitem').count()).toBe(3);
-  await expect.poll(() => saved.getByRole('button', { name: /^Update/ }).count()).toBe(3);
-  const [first = '', second = ''] = await saved
-    .getByRole('listitem')
-    .getByRole('link', { name: /^(a\d|shop)$/ })
-    .allTextContents();
-  await saved.getByRole('button', { name: `Update and draft change of ${first}` }).waitFor();
-  await accessible(page);
-  // Once it contains the new version, nothing is to be saved.
-  await must('PUT', `/api/v1/compositions/${second}`, { contracts, defaults_mode: 'enforce' });
-  await saved.getByRole('link', { name: `Draft change of ${second}` }).waitFor();
-  await saved.getByRole('button', { name: `Update and draft change of ${first}` }).click();
-  await page.getByRole('region', { name: `Change ${first} in production` }).waitFor();
-  expect(new URL(page.url()).searchParams.get('composition')).toBe(first);
-  const { body } = await hub.call('GET', `/api/v1/compositions/${first}`, { cookie });
-  const pinned = (body.contracts as { contract_id: string; contract_version: number }[]).find(
-    (one) => one.contract_id === 'watch-refunds',
-  );
-  expect(pinned?.contract_version).toBe(3);
-  await page.goto('/dashboard/contracts/watch-refunds');
-  await panel.getByRole('button', { name: 'Edit contract' }).waitFor();
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'keeps the text of a new version over a reload, and leads from the saved one to a change of each composition',
+  async () => {
+    const contracts = [{ contract_id: 'watch-refunds', position: 0 }];
+    for (const name of ['a1', 'a2', 'a3']) await must('POST', '/api/v1/compositions', { name, contracts });
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/contracts/watch-refunds');
+    const panel = page.getByRole('region', { name: 'Contract watch-refunds' });
+    await panel.getByRole('button', { name: 'Edit contract' }).click();
+    const editor = panel.getByRole('textbox', { name: 'Definition as YAML' });
+    const text = (message: string) =>
+      `tool: refund\nwhen:\n  args.amount: { gt: 250 }\nthen:\n  effect: deny\n  message: ${message}\n`;
+    await write(editor, text('Dropped'));
+    await panel.getByLabel('Description').fill('Typed before a reload');
+    // A draft is written a moment after the last key press.
+    const stored = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }));
+    await expect.poll(stored).toContain('Typed before a reload');
+    await page.reload();
+    await editor.getByText('Dropped').waitFor();
+    expect(await panel.getByLabel('Description').inputValue()).toBe('Typed before a reload');
+    // Discarded, the draft is gone for good.
+    await panel.getByRole('button', { name: 'Discard draft' }).click();
+    await expect.poll(stored).not.toContain('Typed before a reload');
+    await page.reload();
+    await panel.getByRole('button', { name: 'Edit contract' }).click();
+    expect(await panel.getByLabel('Description').inputValue()).toBe('');
+    await write(editor, text('Kept'));
+    await expect.poll(stored).toContain('Kept');
+    await page.reload();
+    await editor.getByText('Kept').waitFor();
+    // Another person saves first.
+    await must('PUT', '/api/v1/contracts/watch-refunds', { name: 'Renamed meanwhile' });
+    await panel.getByText(/^Another user saved a newer version/).waitFor();
+    await accessible(page);
+    await panel.getByRole('button', { name: 'Save as new version' }).click();
+    const saved = panel.getByRole('region', { name: 'Saved version' });
+    await saved.getByText(/^Version 3 is saved/).waitFor();
+    await saved.getByRole('link', { name: 'and 1 more' }).waitFor();
+    await expect.poll(() => saved.getByRole('listitem').count()).toBe(3);
+    await expect.poll(() => saved.getByRole('button', { name: /^Update/ }).count()).toBe(3);
+    const [first = '', second = ''] = await saved
+      .getByRole('listitem')
+      .getByRole('link', { name: /^(a\d|shop)$/ })
+      .allTextContents();
+    await saved.getByRole('button', { name: `Update and draft change of ${first}` }).waitFor();
+    await accessible(page);
+    // Once it contains the new version, nothing is to be saved.
+    await must('PUT', `/api/v1/compositions/${second}`, { contracts, defaults_mode: 'enforce' });
+    await saved.getByRole('link', { name: `Draft change of ${second}` }).waitFor();
+    await saved.getByRole('button', { name: `Update and draft change of ${first}` }).click();
+    await page.getByRole('region', { name: `Change ${first} in production` }).waitFor();
+    expect(new URL(page.url()).searchParams.get('composition')).toBe(first);
+    const { body } = await hub.call('GET', `/api/v1/compositions/${first}`, { cookie });
+    const pinned = (body.contracts as { contract_id: string; contract_version: number }[]).find(
+      (one) => one.contract_id === 'watch-refunds',
+    );
+    expect(pinned?.contract_version).toBe(3);
+    await page.goto('/dashboard/contracts/watch-refunds');
+    await panel.getByRole('button', { name: 'Edit contract' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  },
+);

@@ -1,10 +1,12 @@
 // A proxy between the browser and a hub, as many hubs have one: it passes everything on, WebSocket too, and can make
 // answers late or put its own in their place.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as after } from 'node:timers/promises';
 import { afterAll } from 'vitest';
+import { freePort } from '../../bench/suite/free-port.ts';
 import type { HubProcess } from '../e2e/process.ts';
+import { reusePages } from './idle-pages.ts';
 
 /** The fate of an answer. Milliseconds, a promise to wait for, or a status in place of the hub's answer. */
 export type Rule =
@@ -30,6 +32,9 @@ const words: { readonly [status: number]: object } = {
   409: { detail: 'The composition changed during the rollout.', code: 'conflict' },
   429: { detail: 'Too many requests. Wait a little.', code: 'rate_limited' },
 };
+
+/** The next file's proxy has the same origin, whose scripts the browser has compiled. */
+let lastPort: number | undefined;
 
 export async function proxyOf(hub: HubProcess): Promise<Proxy> {
   const sockets = new Set<Socket>();
@@ -84,13 +89,14 @@ export async function proxyOf(hub: HubProcess): Promise<Proxy> {
     socket.on('error', () => hubSide.destroy());
     socket.on('close', () => hubSide.destroy());
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  lastPort = await freePort(lastPort);
+  await new Promise<void>((ready) => server.listen(lastPort, '127.0.0.1', ready));
   afterAll(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
   const proxy: Proxy = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${lastPort}`,
     rule: null,
     isShut: false,
     hold(fits) {
@@ -105,5 +111,6 @@ export async function proxyOf(hub: HubProcess): Promise<Proxy> {
       };
     },
   };
+  reusePages(proxy.url);
   return proxy;
 }

@@ -80,7 +80,7 @@ it.each(
         operation: /\/v1\/audit\?/,
       },
     ],
-    2,
+    1,
   ),
 )('narrows $path by its query', async ({ path, list, terms, wrong, expected, operation }) => {
   const seen = await view(hub.url, { cookie });

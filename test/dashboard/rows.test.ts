@@ -1,6 +1,7 @@
 // Rows of tables that scroll and reload: only rows with new data render.
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -99,7 +100,7 @@ it('renders only the row that changed when a list reloads', async () => {
   await visit.context.close();
 });
 
-it('renders only the new row when an event arrives above the others', async () => {
+itAtNight('renders only the new row when an event arrives above the others', async () => {
   const visit = await view(hub.url, { cookie });
   const { page } = visit;
   await page.addInitScript(countRenders);

@@ -1,8 +1,9 @@
 // From a contract to what agents run: the library and its editor, compositions, deploying with the difference, rolling
 // back, the fleet.
 import { beforeAll, describe, expect, it } from 'vitest';
+import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, view, write } from './browser.ts';
+import { accessible, go, noFaults, view, write } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -65,7 +66,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText('shop v1 is deployed to production.').waitFor();
     expect(await deployed('production')).toBe(1);
-    await page.goto('/dashboard/compositions/shop');
+    await go(page, '/compositions/shop');
     await panel.getByRole('button', { name: 'Move watch-refunds up' }).click();
     await panel.getByRole('checkbox', { name: 'Enable no-secrets' }).uncheck();
     await panel.getByRole('button', { name: 'Save composition' }).click();
@@ -73,7 +74,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await plan.getByText('removed', { exact: true }).waitFor();
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText('shop v2 is deployed to production.').waitFor();
-    await page.goto('/dashboard/bundles/shop');
+    await go(page, '/bundles/shop');
     await page.getByRole('button', { name: 'Roll back to v1' }).click();
     await page
       .getByRole('region', { name: /^(Change|Deployment of) shop/ })
@@ -103,7 +104,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await seen.context.close();
   });
 
-  it('says how many agents run it while they come, and goes back at one press', async () => {
+  itAtNight('says how many agents run it while they come, and goes back at one press', async () => {
     const before = await deployed('production');
     const agents = new AgentStreams(hub, key);
     await agents.open('rollout-1', '&bundle_name=shop');
@@ -160,7 +161,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await seen.context.close();
   });
 
-  it('lists the fleet, assigns many, and says which bundle an agent would get', async () => {
+  itAtNight('lists the fleet, assigns many, and says which bundle an agent would get', async () => {
     const events = [1, 2, 3].map((n) => ({
       call_id: `c${n}`,
       agent_id: `fleet-${n}`,
@@ -196,7 +197,7 @@ describe('contracts, compositions, bundles and agents', () => {
       .getByText('No sessions in this range. Calls with a session ID appear here.')
       .waitFor();
     await accessible(page);
-    await page.goto('/dashboard/fleet?view=assignment');
+    await go(page, '/fleet?view=assignment');
     await page.getByRole('button', { name: 'New rule' }).click();
     const dialog = page.getByRole('dialog', { name: 'New rule' });
     await dialog.getByLabel('Agents').fill('fleet-*');

@@ -8,6 +8,7 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RunCounters } from '../../packages/agent/src/guard/counters.ts';
 import type { SessionStore } from '../../packages/agent/src/sessions.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 
@@ -185,74 +186,80 @@ describe('the runs page', () => {
     await seen.context.close();
   });
 
-  it('has a lane for each child run, and lists runs with their verdicts and the mark of a verified seal', async () => {
-    const { key } = await hub.key(cookie);
-    const started = Date.now() - 600_000;
-    const call = (n: number, session: string, more: object) => ({
-      ...{ call_id: `${session}-${n}`, agent_id: 'mother', tool_name: 'search', verdict: 'call_allowed' },
-      timestamp: new Date(started + n * 1000).toISOString(),
-      ...more,
-    });
-    const calls = Array.from({ length: 8 }, (_, n) =>
-      call(n * 60, 'parent', {
-        verdict: n === 3 ? 'call_denied' : 'call_allowed',
-        payload: { session_id: 'parent', ...(n === 3 ? {} : { tool_success: true, duration_ms: 40 }) },
-      }),
-    );
-    const children = Array.from({ length: 3 }, (_, n) =>
-      call(60 + n, `child-${n}`, {
-        ...(n === 2 ? { agent_id: 'helper' } : {}),
-        payload: { session_id: `child-${n}`, parent_session_id: 'parent' },
-      }),
-    );
-    await hub.call('POST', '/api/v1/events', {
-      key,
-      agent: 'mother',
-      body: { events: [...calls, ...children] },
-    });
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    // Pages of the timeline that are shorter than the run.
-    await page.route(/\/timeline\?/, (route) =>
-      route.continue({ url: route.request().url().replace('limit=1000', 'limit=3') }),
-    );
-    await page.goto('/dashboard/runs/mother/parent');
-    const lanes = page.getByRole('region', { name: 'Timeline' });
-    await lanes.getByText('8 calls', { exact: true }).waitFor();
-    await lanes.getByText('search denied, +3 min').waitFor({ state: 'attached' });
-    await lanes.getByText('search allowed, +1 min, took 40 ms').waitFor({ state: 'attached' });
-    await expect
-      .poll(() => lanes.getByRole('term').allTextContents())
-      .toEqual(['8 calls', 'child-0', 'child-1', 'child-2helper']);
-    await lanes.getByText('1 call, +1 min to +1 min').first().waitFor({ state: 'attached' });
-    await page.getByRole('main').getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
-    await page
-      .getByText('Choose a call in the history to see why it was allowed, denied or asked.')
-      .waitFor();
-    await page.getByRole('button', { name: 'Verify run' }).click();
-    await page.getByRole('status', { name: 'Verification result' }).waitFor();
-    await accessible(page);
-    await page.getByRole('link', { name: 'View all runs' }).click();
-    const row = (name: RegExp) => page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
-    const parent = row(/: parent$/);
-    await parent.getByRole('link', { name: 'Intact, signer unknown: parent' }).waitFor();
-    await parent.getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
-    await parent.getByText('7 min', { exact: true }).waitFor();
-    await row(/^Not verified yet: child-0/).waitFor();
-    await accessible(page);
-    await page.goto('/dashboard/runs/mother/parent');
-    await lanes.getByRole('link', { name: 'child-2' }).click();
-    await page.waitForURL(/runs\/helper\/child-2/);
-    // A chosen event is part of the address.
-    await page.getByRole('region', { name: 'History' }).getByRole('button').first().click();
-    await page.waitForURL(/event=/);
-    await page.reload();
-    await page.getByRole('region', { name: 'Explain' }).getByText('No contract decided this call.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'has a lane for each child run, and lists runs with their verdicts and the mark of a verified seal',
+    async () => {
+      const { key } = await hub.key(cookie);
+      const started = Date.now() - 600_000;
+      const call = (n: number, session: string, more: object) => ({
+        ...{ call_id: `${session}-${n}`, agent_id: 'mother', tool_name: 'search', verdict: 'call_allowed' },
+        timestamp: new Date(started + n * 1000).toISOString(),
+        ...more,
+      });
+      const calls = Array.from({ length: 8 }, (_, n) =>
+        call(n * 60, 'parent', {
+          verdict: n === 3 ? 'call_denied' : 'call_allowed',
+          payload: { session_id: 'parent', ...(n === 3 ? {} : { tool_success: true, duration_ms: 40 }) },
+        }),
+      );
+      const children = Array.from({ length: 3 }, (_, n) =>
+        call(60 + n, `child-${n}`, {
+          ...(n === 2 ? { agent_id: 'helper' } : {}),
+          payload: { session_id: `child-${n}`, parent_session_id: 'parent' },
+        }),
+      );
+      await hub.call('POST', '/api/v1/events', {
+        key,
+        agent: 'mother',
+        body: { events: [...calls, ...children] },
+      });
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      // Pages of the timeline that are shorter than the run.
+      await page.route(/\/timeline\?/, (route) =>
+        route.continue({ url: route.request().url().replace('limit=1000', 'limit=3') }),
+      );
+      await page.goto('/dashboard/runs/mother/parent');
+      const lanes = page.getByRole('region', { name: 'Timeline' });
+      await lanes.getByText('8 calls', { exact: true }).waitFor();
+      await lanes.getByText('search denied, +3 min').waitFor({ state: 'attached' });
+      await lanes.getByText('search allowed, +1 min, took 40 ms').waitFor({ state: 'attached' });
+      await expect
+        .poll(() => lanes.getByRole('term').allTextContents())
+        .toEqual(['8 calls', 'child-0', 'child-1', 'child-2helper']);
+      await lanes.getByText('1 call, +1 min to +1 min').first().waitFor({ state: 'attached' });
+      await page.getByRole('main').getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
+      await page
+        .getByText('Choose a call in the history to see why it was allowed, denied or asked.')
+        .waitFor();
+      await page.getByRole('button', { name: 'Verify run' }).click();
+      await page.getByRole('status', { name: 'Verification result' }).waitFor();
+      await accessible(page);
+      await page.getByRole('link', { name: 'View all runs' }).click();
+      const row = (name: RegExp) => page.getByRole('row').filter({ has: page.getByRole('link', { name }) });
+      const parent = row(/: parent$/);
+      await parent.getByRole('link', { name: 'Intact, signer unknown: parent' }).waitFor();
+      await parent.getByRole('img', { name: '1 denied, 7 allowed' }).waitFor();
+      await parent.getByText('7 min', { exact: true }).waitFor();
+      await row(/^Not verified yet: child-0/).waitFor();
+      await accessible(page);
+      await page.goto('/dashboard/runs/mother/parent');
+      await lanes.getByRole('link', { name: 'child-2' }).click();
+      await page.waitForURL(/runs\/helper\/child-2/);
+      // A chosen event is part of the address.
+      await page.getByRole('region', { name: 'History' }).getByRole('button').first().click();
+      await page.waitForURL(/event=/);
+      await page.reload();
+      await page
+        .getByRole('region', { name: 'Explain' })
+        .getByText('No contract decided this call.')
+        .waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 
-  it('reads 2,000 runs of a busy range by itself, and further ones at a press', async () => {
+  itAtNight('reads 2,000 runs of a busy range by itself, and further ones at a press', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     // Pages of 500 runs, each of which has a next one.

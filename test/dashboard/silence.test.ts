@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { SilenceTimer } from '../../src/dashboard/live/silence.ts';
 import { ManualClock } from '../clock.ts';
+import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
@@ -63,7 +64,7 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('says the same of every other action, and gives its answer up after a minute', async () => {
+  itAtNight('says the same of every other action, and gives its answer up after a minute', async () => {
     const { seen, page } = await opened('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Create key' }).click();
     const form = page.getByRole('dialog');
@@ -82,7 +83,7 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('breaks the live tail off, which goes on afterwards', async () => {
+  itAtNight('breaks the live tail off, which goes on afterwards', async () => {
     const { seen, page } = await opened('/dashboard/explore?view=tail');
     await page.getByText('No new events yet').waitFor();
     stopHub();

@@ -126,28 +126,30 @@ describe('an answer to what was asked before', () => {
     await seen.context.close();
   });
 
-  it.each([
-    ['/policies', 'searchbox', 'no-secrets', '1 contract found'],
-    ['/inbox', 'combobox', 'waits_long', 'Search found 1 pending call.'],
-  ] as const)(
-    'is named as such in %s, whose count is not that of the new question',
-    async (path, role, text, says) => {
-      const { seen, page } = await opened();
-      await page.goto(`/dashboard${path}`);
-      await page.getByText(text).first().waitFor();
-      const release = proxy.hold(ofPage);
-      const field = page.getByRole(role, { name: role === 'combobox' ? 'Query' : 'Search in contracts' });
-      await field.fill(text);
-      await field.press('Enter');
-      await old(page).waitFor();
-      expect(await page.locator('.page-head .page-says').count()).toBe(0);
-      release();
-      await page.getByText(says).waitFor();
-      await old(page).waitFor({ state: 'detached' });
-      noFaults(seen);
-      await seen.context.close();
-    },
-  );
+  it.each(
+    rowsOfRun(
+      [
+        ['/policies', 'searchbox', 'no-secrets', '1 contract found'],
+        ['/inbox', 'combobox', 'waits_long', 'Search found 1 pending call.'],
+      ] as const,
+      1,
+    ),
+  )('is named as such in %s, whose count is not that of the new question', async (path, role, text, says) => {
+    const { seen, page } = await opened();
+    await page.goto(`/dashboard${path}`);
+    await page.getByText(text).first().waitFor();
+    const release = proxy.hold(ofPage);
+    const field = page.getByRole(role, { name: role === 'combobox' ? 'Query' : 'Search in contracts' });
+    await field.fill(text);
+    await field.press('Enter');
+    await old(page).waitFor();
+    expect(await page.locator('.page-head .page-says').count()).toBe(0);
+    release();
+    await page.getByText(says).waitFor();
+    await old(page).waitFor({ state: 'detached' });
+    noFaults(seen);
+    await seen.context.close();
+  });
 
   it('stays with the reason when the hub does not give it anew, and is asked for again by a press', async () => {
     const { seen, page } = await opened();

@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { rowsOfRun } from '../runs.ts';
+import { isNightly } from '../runs.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
+const { hub, cookie } = await tenantOfFile();
 
 describe('the first steps', () => {
   it('can be looked at with the sample run, which goes away without a trace', async () => {
@@ -90,15 +90,10 @@ function started(command: string, args: readonly string[]) {
   };
 }
 
-describe.each(
-  rowsOfRun(
-    [
-      ['Python', 'python3', '-c'],
-      ['curl', 'sh', '-c'],
-    ] as const,
-    1,
-  ),
-)('the first steps in %s', (language, command, flag) => {
+describe.runIf(isNightly).each([
+  ['Python', 'python3', '-c'],
+  ['curl', 'sh', '-c'],
+] as const)('the first steps in %s', (language, command, flag) => {
   it('end with the stream of the agent, open and told what is deployed', async () => {
     const own = await startedHub();
     const seen = await view(own.hub.url, { cookie: own.cookie });

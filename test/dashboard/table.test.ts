@@ -72,43 +72,46 @@ it('sorts up, down and not at all, by numbers within names', async () => {
   await seen.context.close();
 });
 
-it('keeps the order in the address: at a reload, for somebody else, and step by step with the Back of the browser', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  const sorted = (word: string) => table(page).locator(`[aria-sort=${word}]`).waitFor();
-  const inAddress = (): string | null => new URL(page.url()).searchParams.get('sort');
-  await page.goto('/dashboard/fleet?view=agents&sort=-agent');
-  await sorted('descending');
-  expect((await names(page))[0]).toBe(`agent-${agents - 1}`);
-  const head = table(page).getByRole('columnheader', { name: 'Status', exact: true }).getByRole('button');
-  await head.click();
-  await sorted('ascending');
-  expect(inAddress()).toBe('status');
-  await page.reload();
-  await sorted('ascending');
-  await page.goBack();
-  await sorted('descending');
-  expect(inAddress()).toBe('-agent');
-  // A table of the agent's page has an order of its own.
-  await table(page).getByRole('link', { name: 'agent-3', exact: true }).click();
-  await page
-    .getByRole('complementary', { name: 'Agent agent-3' })
-    .getByRole('link', { name: 'Open page' })
-    .click();
-  await page.getByRole('tab', { name: 'Tools' }).click();
-  const tools = page.getByRole('table', { name: 'tools of an agent' });
-  await tools.getByRole('button', { name: 'Calls' }).click();
-  await tools.locator('[aria-sort=ascending]').waitFor();
-  expect(new URL(page.url()).searchParams.get('tools_sort')).toBe('calls');
-  expect(inAddress()).toBe(null);
-  // A name that is no column sorts nothing.
-  await page.goto('/dashboard/fleet?view=agents&sort=-nonsense');
-  await table(page).getByText('agent-11', { exact: true }).waitFor();
-  expect(await table(page).locator('[aria-sort]').count()).toBe(0);
-  await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
-});
+itAtNight(
+  'keeps the order in the address: at a reload, for somebody else, and step by step with the Back of the browser',
+  async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    const sorted = (word: string) => table(page).locator(`[aria-sort=${word}]`).waitFor();
+    const inAddress = (): string | null => new URL(page.url()).searchParams.get('sort');
+    await page.goto('/dashboard/fleet?view=agents&sort=-agent');
+    await sorted('descending');
+    expect((await names(page))[0]).toBe(`agent-${agents - 1}`);
+    const head = table(page).getByRole('columnheader', { name: 'Status', exact: true }).getByRole('button');
+    await head.click();
+    await sorted('ascending');
+    expect(inAddress()).toBe('status');
+    await page.reload();
+    await sorted('ascending');
+    await page.goBack();
+    await sorted('descending');
+    expect(inAddress()).toBe('-agent');
+    // A table of the agent's page has an order of its own.
+    await table(page).getByRole('link', { name: 'agent-3', exact: true }).click();
+    await page
+      .getByRole('complementary', { name: 'Agent agent-3' })
+      .getByRole('link', { name: 'Open page' })
+      .click();
+    await page.getByRole('tab', { name: 'Tools' }).click();
+    const tools = page.getByRole('table', { name: 'tools of an agent' });
+    await tools.getByRole('button', { name: 'Calls' }).click();
+    await tools.locator('[aria-sort=ascending]').waitFor();
+    expect(new URL(page.url()).searchParams.get('tools_sort')).toBe('calls');
+    expect(inAddress()).toBe(null);
+    // A name that is no column sorts nothing.
+    await page.goto('/dashboard/fleet?view=agents&sort=-nonsense');
+    await table(page).getByText('agent-11', { exact: true }).waitFor();
+    expect(await table(page).locator('[aria-sort]').count()).toBe(0);
+    await accessible(page);
+    noFaults(seen);
+    await seen.context.close();
+  },
+);
 
 itAtNight('selects a range with shift, all, and none', async () => {
   const seen = await view(hub.url, { cookie });

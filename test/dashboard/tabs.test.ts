@@ -2,11 +2,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
-import { hubOfFile } from './file-hub.ts';
+import { tenantOfFile } from './file-hub.ts';
 
-const { hub, cookie } = await hubOfFile();
-const admin = { email: 'admin@example.com', password: 'correct horse battery' };
-const member = { email: 'member@example.com', password: 'correct horse battery' };
+const { hub, cookie } = await tenantOfFile();
+const admin = { email: hub.emailOf('admin'), password: 'correct horse battery' };
+const member = { email: hub.emailOf('member'), password: 'correct horse battery' };
 
 beforeAll(async () => {
   expect((await hub.call('POST', '/api/v1/users', { cookie, body: member })).status).toBe(201);

@@ -143,80 +143,86 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('adds to the query only what a query can contain, and holds rows while its buttons are pointed at', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    let isFirst = true;
-    let streams = 0;
-    await page.route(/\/v1\/events\/stream/, (route) => {
-      const hasGap = isFirst;
-      isFirst = false;
-      return hasGap
-        ? route.fulfill({ contentType: 'text/event-stream', body: ': gap\n\n' })
-        : route.continue();
-    });
-    page.on('response', (response) => {
-      if (/\/v1\/events\/stream/.test(response.url())) streams++;
-    });
-    await page.goto('/dashboard/explore?view=tail');
-    const cells = page.getByRole('grid', { name: 'Events' }).getByRole('gridcell');
-    const gap = cells.filter({ hasText: 'Events missing' });
-    await gap.waitFor();
-    // The tail opens again after the gap; its second stream has the events.
-    await expect.poll(() => streams).toBe(2);
-    await send(1, 'own_word', { payload: { environment: 'laboratory' } });
-    const tool = cells.filter({ hasText: /^own_word$/ });
-    const only = page.getByRole('button', { name: /^Only / });
-    for (const cell of [gap, cells.filter({ hasText: /^laboratory$/ })]) {
-      await tool.hover();
-      await expect.poll(() => only.count()).toBe(1);
-      await cell.hover();
-      await expect.poll(() => only.count()).toBe(0);
-    }
-    await tool.hover();
-    await page.getByRole('button', { name: 'Without tool own_word' }).hover();
-    await send(1, 'held_call');
-    // Five batches of the tail.
-    await page.waitForTimeout(500);
-    expect(await only.getAttribute('aria-label')).toBe('Only tool own_word');
-    await page.getByRole('heading', { level: 1 }).hover();
-    await send(1, 'next_call');
-    await cells.filter({ hasText: /^next_call$/ }).waitFor();
-    await cells.filter({ hasText: /^held_call$/ }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
-
-  it('begins with events whose arguments are too large for the list, and reports a search that failed', async () => {
-    const large = { payload: { tool_args: { path: '/srv/large', text: 'x'.repeat(100_000) } } };
-    await send(1, 'large_call', large);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    let isFirst = true;
-    await page.route('**/api/v1/events?**', async (route) => {
-      if (!route.request().url().includes('budget_ms=1000')) return route.continue();
-      if (isFirst) {
+  itAtNight(
+    'adds to the query only what a query can contain, and holds rows while its buttons are pointed at',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      let isFirst = true;
+      let streams = 0;
+      await page.route(/\/v1\/events\/stream/, (route) => {
+        const hasGap = isFirst;
         isFirst = false;
-        return route.abort();
-      }
-      const response = await route.fetch();
-      return route.fulfill({
-        response,
-        headers: {
-          ...response.headers(),
-          'x-search-complete': 'false',
-          'x-searched-to': '2026-01-02T03:04:05.000Z',
-          'x-next-cursor': 'older',
-        },
+        return hasGap
+          ? route.fulfill({ contentType: 'text/event-stream', body: ': gap\n\n' })
+          : route.continue();
       });
-    });
-    await page.goto('/dashboard/explore?view=tail&q=args.path%3A%2Fsrv%2Flarge');
-    await page.getByRole('button', { name: 'Retry' }).click();
-    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'large_call' }).waitFor();
-    await page.getByText(/^Searched back to .* for earlier events\.$/).waitFor();
-    await accessible(page);
-    await seen.context.close();
-  });
+      page.on('response', (response) => {
+        if (/\/v1\/events\/stream/.test(response.url())) streams++;
+      });
+      await page.goto('/dashboard/explore?view=tail');
+      const cells = page.getByRole('grid', { name: 'Events' }).getByRole('gridcell');
+      const gap = cells.filter({ hasText: 'Events missing' });
+      await gap.waitFor();
+      // The tail opens again after the gap; its second stream has the events.
+      await expect.poll(() => streams).toBe(2);
+      await send(1, 'own_word', { payload: { environment: 'laboratory' } });
+      const tool = cells.filter({ hasText: /^own_word$/ });
+      const only = page.getByRole('button', { name: /^Only / });
+      for (const cell of [gap, cells.filter({ hasText: /^laboratory$/ })]) {
+        await tool.hover();
+        await expect.poll(() => only.count()).toBe(1);
+        await cell.hover();
+        await expect.poll(() => only.count()).toBe(0);
+      }
+      await tool.hover();
+      await page.getByRole('button', { name: 'Without tool own_word' }).hover();
+      await send(1, 'held_call');
+      // Five batches of the tail.
+      await page.waitForTimeout(500);
+      expect(await only.getAttribute('aria-label')).toBe('Only tool own_word');
+      await page.getByRole('heading', { level: 1 }).hover();
+      await send(1, 'next_call');
+      await cells.filter({ hasText: /^next_call$/ }).waitFor();
+      await cells.filter({ hasText: /^held_call$/ }).waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
+
+  itAtNight(
+    'begins with events whose arguments are too large for the list, and reports a search that failed',
+    async () => {
+      const large = { payload: { tool_args: { path: '/srv/large', text: 'x'.repeat(100_000) } } };
+      await send(1, 'large_call', large);
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      let isFirst = true;
+      await page.route('**/api/v1/events?**', async (route) => {
+        if (!route.request().url().includes('budget_ms=1000')) return route.continue();
+        if (isFirst) {
+          isFirst = false;
+          return route.abort();
+        }
+        const response = await route.fetch();
+        return route.fulfill({
+          response,
+          headers: {
+            ...response.headers(),
+            'x-search-complete': 'false',
+            'x-searched-to': '2026-01-02T03:04:05.000Z',
+            'x-next-cursor': 'older',
+          },
+        });
+      });
+      await page.goto('/dashboard/explore?view=tail&q=args.path%3A%2Fsrv%2Flarge');
+      await page.getByRole('button', { name: 'Retry' }).click();
+      await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'large_call' }).waitFor();
+      await page.getByText(/^Searched back to .* for earlier events\.$/).waitFor();
+      await accessible(page);
+      await seen.context.close();
+    },
+  );
 
   itAtNight('keeps 5,000 rows of more', async () => {
     const seen = await view(hub.url, { cookie });
@@ -245,7 +251,7 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('makes a contract of an event', async () => {
+  itAtNight('makes a contract of an event', async () => {
     await send(1, 'read_file');
     const seen = await view(hub.url, { cookie });
     const { page } = seen;

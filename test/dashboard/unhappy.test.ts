@@ -2,7 +2,7 @@
 // hub that is gone and comes back.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { rowsOfRun } from '../runs.ts';
+import { isNightly, itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, reconnect, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -34,15 +34,10 @@ function answerOnce(page: Page, path: RegExp, status: number, headers: { [name: 
 }
 
 describe('approvals', { timeout: 60_000 }, () => {
-  it.each(
-    rowsOfRun(
-      [
-        [429, '7'],
-        [503, '2'],
-      ],
-      1,
-    ),
-  )(
+  it.runIf(isNightly).each([
+    [429, '7'],
+    [503, '2'],
+  ])(
     'a %d leaves the call waiting, says when to try again, and the next press decides',
     async (status, after) => {
       const id = await ask(hub, key, { tool_name: `busy_${status}` }, 'agent-u');
@@ -132,59 +127,65 @@ describe('deploys', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  it('while the hub is gone the plan says that the outcome is unknown; when it is back it deploys', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/compositions/shop');
-    await live(page).waitFor();
-    await page.getByRole('button', { name: 'Deploy shop' }).click();
-    const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
-    await plan.getByText(/added/).first().waitFor();
-    await answerOnce(page, /\/compositions\/shop\/deploy/, 503, { 'Retry-After': '3' });
-    const deploy = plan.getByRole('button', { name: 'Deploy to production' });
-    await deploy.click();
-    await plan.getByText('Try again in 3 s.').waitFor();
-    await hub.kill();
-    try {
+  itAtNight(
+    'while the hub is gone the plan says that the outcome is unknown; when it is back it deploys',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/compositions/shop');
+      await live(page).waitFor();
+      await page.getByRole('button', { name: 'Deploy shop' }).click();
+      const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
+      await plan.getByText(/added/).first().waitFor();
+      await answerOnce(page, /\/compositions\/shop\/deploy/, 503, { 'Retry-After': '3' });
+      const deploy = plan.getByRole('button', { name: 'Deploy to production' });
       await deploy.click();
-      await plan
-        .getByText(/your action may have taken effect\. Check the result before you try again\./)
-        .waitFor();
-    } finally {
-      await hub.start();
-    }
-    await page.locator('.live-live').waitFor({ timeout: 40_000 });
-    await deploy.click();
-    await plan.getByText('shop v1 is deployed to production.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+      await plan.getByText('Try again in 3 s.').waitFor();
+      await hub.kill();
+      try {
+        await deploy.click();
+        await plan
+          .getByText(/your action may have taken effect\. Check the result before you try again\./)
+          .waitFor();
+      } finally {
+        await hub.start();
+      }
+      await page.locator('.live-live').waitFor({ timeout: 40_000 });
+      await deploy.click();
+      await plan.getByText('shop v1 is deployed to production.').waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });
 
 describe('slow answers', { timeout: 60_000 }, () => {
-  it('leave the shape of what comes, and the other pages; what was asked for is shown when it is there', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    let letGo = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      letGo = resolve;
-    });
-    await page.route(/\/api\/v1\/contracts\?/, async (route) => {
-      await held;
-      await route.continue();
-    });
-    await page.goto('/dashboard/policies');
-    await page.getByRole('heading', { name: 'Policies', level: 1 }).waitFor();
-    await page.locator('.skeleton').first().waitFor();
-    await accessible(page);
-    await page.getByRole('link', { name: 'Changes' }).click();
-    await page.getByRole('heading', { name: 'Changes', level: 1 }).waitFor();
-    await page.goBack();
-    await page.locator('.skeleton').first().waitFor();
-    letGo();
-    await page.getByRole('link', { name: 'no-secrets' }).waitFor();
-    expect(await page.locator('.skeleton').count()).toBe(0);
-    noFaults(seen);
-    await seen.context.close();
-  });
+  itAtNight(
+    'leave the shape of what comes, and the other pages; what was asked for is shown when it is there',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      let letGo = (): void => undefined;
+      const held = new Promise<void>((resolve) => {
+        letGo = resolve;
+      });
+      await page.route(/\/api\/v1\/contracts\?/, async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.goto('/dashboard/policies');
+      await page.getByRole('heading', { name: 'Policies', level: 1 }).waitFor();
+      await page.locator('.skeleton').first().waitFor();
+      await accessible(page);
+      await page.getByRole('link', { name: 'Changes' }).click();
+      await page.getByRole('heading', { name: 'Changes', level: 1 }).waitFor();
+      await page.goBack();
+      await page.locator('.skeleton').first().waitFor();
+      letGo();
+      await page.getByRole('link', { name: 'no-secrets' }).waitFor();
+      expect(await page.locator('.skeleton').count()).toBe(0);
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 });
