@@ -90,10 +90,10 @@ function connected(
 const ignore = (): void => undefined;
 
 /**
- * Notes a stream that follows its agent's assignment. Apart from `connect`, which keeps room for its variables as long
- * as it waits.
+ * Notes a stream that follows its agent's assignment. A function of its own, because `connect` keeps room for its
+ * variables as long as it waits.
  */
-function assigned(
+function connectToAssignment(
   state: State,
   stream: AgentMessages['connect']['body'],
   { registration, rules }: { readonly registration: Registered; readonly rules: readonly AssignmentRule[] },
@@ -158,7 +158,12 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const rulesRead = ports.store.rules.list(tenantId);
       // Thrown below, unless the registration fails, too. Promise.all would take more than both.
       rulesRead.catch(ignore);
-      return assigned(state, stream, { registration: await registered, rules: await rulesRead }, context);
+      return connectToAssignment(
+        state,
+        stream,
+        { registration: await registered, rules: await rulesRead },
+        context,
+      );
     },
 
     disconnect(state, { connectionId }) {

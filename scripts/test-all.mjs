@@ -27,16 +27,16 @@ const suites = [
   },
 ];
 
-const chosen = process.argv.slice(2);
-if (chosen.includes('--help')) {
+const suiteNames = process.argv.slice(2);
+if (suiteNames.includes('--help')) {
   process.stdout.write('Usage: npm test -- [SUITE…]; without names, all suites.\n');
   for (const { name, about } of suites) process.stdout.write(`  ${name.padEnd(9)} ${about}\n`);
   process.exit(0);
 }
-const unknown = chosen.filter((name) => !suites.some((suite) => suite.name === name));
-if (unknown.length > 0) {
+const invalidNames = suiteNames.filter((name) => !suites.some((suite) => suite.name === name));
+if (invalidNames.length > 0) {
   const names = suites.map(({ name }) => name).join(', ');
-  process.stderr.write(`There is no suite ${unknown.join(', ')}. Suites: ${names}\n`);
+  process.stderr.write(`There is no suite ${invalidNames.join(', ')}. Suites: ${names}\n`);
   process.exit(2);
 }
 
@@ -51,7 +51,9 @@ function run(program, args) {
   const stop = () => {
     process.stdout.write(`${args.join(' ')} did not end within ${limitMs / 60_000} minutes.\n`);
     process.stdout.write('Suite: 0 passed, 1 failed\n');
-    endAll('SIGKILL', children);
+    // It ends all that it started; later what is left dies.
+    child.kill('SIGTERM');
+    setTimeout(() => endAll('SIGKILL', children), 10_000).unref();
   };
   const timer = isBounded ? setTimeout(stop, limitMs) : undefined;
   return new Promise((resolve) => {
@@ -67,6 +69,6 @@ function run(program, args) {
 
 if (!(await run('npm', ['run', '-s', 'build']))) process.exit(1);
 for (const { name, args } of suites) {
-  if (chosen.length > 0 && !chosen.includes(name)) continue;
+  if (suiteNames.length > 0 && !suiteNames.includes(name)) continue;
   if (!(await run(process.execPath, args))) process.exitCode = 1;
 }

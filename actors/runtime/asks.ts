@@ -6,7 +6,7 @@ import type { Ask } from './activation.ts';
 /** A class, because a fleet that comes back asks thousands of times at once: its methods are shared. */
 class Waiting implements Ask {
   abandoned = false;
-  /** Whole monotonic milliseconds, because only whole numbers are small. */
+  /** Monotonic milliseconds, whole: V8 stores a fraction as an object of its own. */
   readonly deadline: number;
   next: Waiting | null = null;
   before: Waiting | null = null;

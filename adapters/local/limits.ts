@@ -55,15 +55,15 @@ class LocalLimits implements Limits {
     this.#sweep(now);
     const ofClass = this.#classOf(name);
     const { windows } = ofClass;
-    const earlier = windows.get(name);
-    const window = opened(earlier, windowMs);
+    const existingWindow = windows.get(name);
+    const window = opened(existingWindow, windowMs);
     this.#expire(window, now);
     if (window.sum + cost > max) return { ok: false, retryAfter: this.#wait(window, max, cost, now) };
     const left = Math.floor(max - window.sum - cost);
     if (cost === 0) return { ok: true, left };
     this.#add(window, max, cost, now);
     ofClass.windowMs = Math.max(ofClass.windowMs, windowMs);
-    if (earlier !== undefined) windows.delete(name);
+    if (existingWindow !== undefined) windows.delete(name);
     windows.set(name, folded(window));
     keepNewest(windows, this.#maxWindows);
     return { ok: true, left };

@@ -24,7 +24,7 @@ const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantI
 const record = (row: AgentRow): Registration =>
   registrationRecord.fromDocument({ ...row, seenEnvs: inOrder(row.seenEnvs) });
 
-const seenOf = ({ bundleName, tags, retiredAt }: Registration): SeenRegistration => ({
+const toSeenRegistration = ({ bundleName, tags, retiredAt }: Registration): SeenRegistration => ({
   bundleName,
   tags,
   retiredAt,
@@ -232,7 +232,7 @@ export function mongoAgents(
   return {
     async noteSeen(tenantId, agentId, env, now, newId, on) {
       const { row, isNew } = await noteSeen({ tenantId, agentId, env, now, newId, on: on ?? null });
-      return { registration: row && seenOf(record(row)), isNew };
+      return { registration: row && toSeenRegistration(record(row)), isNew };
     },
     async get(tenantId, agentId) {
       const row = await agents.findOne(one(tenantId, agentId));

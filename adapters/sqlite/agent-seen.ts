@@ -50,18 +50,18 @@ export const registrationOf =
     );
 
 /** Answers for nearly all agents: a message to the event loop contains each of them once. */
-const plain: SeenRegistration = { bundleName: null, tags: {}, retiredAt: null };
+const unassigned: SeenRegistration = { bundleName: null, tags: {}, retiredAt: null };
 const answers = {
-  newAgent: { registration: plain, isNew: true },
-  oldAgent: { registration: plain, isNew: false },
+  newAgent: { registration: unassigned, isNew: true },
+  oldAgent: { registration: unassigned, isNew: false },
 } as const satisfies { readonly [name: string]: SeenAgent };
 
 function answerOf(registration: SeenRegistration | null): SeenAgent {
-  const isPlain =
+  const isUnassigned =
     registration?.bundleName === null &&
     registration.retiredAt === null &&
     Object.keys(registration.tags).length === 0;
-  return isPlain ? answers.oldAgent : { registration, isNew: false };
+  return isUnassigned ? answers.oldAgent : { registration, isNew: false };
 }
 
 // Made once: a text that is joined at each call is also hashed at each call, to find its prepared statement.

@@ -25,7 +25,7 @@ export interface OwedExchange {
 }
 
 export class Unfinished<E extends OwedExchange> {
-  /** Whole monotonic milliseconds, because only whole numbers are small. */
+  /** Monotonic milliseconds, whole: V8 stores a fraction as an object of its own. */
   readonly #due = new Map<E, number>();
   readonly #clock: Clock;
   readonly #log: Log;

@@ -32,7 +32,7 @@ export interface Client {
 export type Settle = (permit: Permit | null) => void;
 
 interface Waiter {
-  /** Whole monotonic milliseconds, because only whole numbers are small. */
+  /** Monotonic milliseconds, whole: V8 stores a fraction as an object of its own. */
   readonly deadline: number;
   readonly client: Client | null;
   readonly settle: Settle;
