@@ -242,7 +242,8 @@ describe('deploy/nginx.conf', () => {
   });
 
   it('repeats PUT and DELETE for values of sessions alone, where the last write counts', () => {
-    const [, values = ''] = /location ~ (\S+) \{\s*proxy_next_upstream error;\s*proxy_pass http:\/\/hubs;/.exec(conf) ?? [];
+    const [, values = ''] =
+      /location ~ (\S+) \{\s*proxy_next_upstream error;\s*proxy_pass http:\/\/hubs;/.exec(conf) ?? [];
     const all: readonly RouteDeclaration[] = apiFamilies.flatMap(({ routes }) => Object.values(routes));
     const repeated = all.filter(({ path, method }) => new RegExp(values).test(path) && method !== 'POST');
     expect(new Set(repeated.map(({ method }) => method))).toEqual(new Set(['GET', 'PUT', 'DELETE']));
