@@ -43,6 +43,12 @@ function readCommitId(): string {
   }
 }
 
+/** @returns the rows in this commit's order, with its seed */
+function shuffleOfCommit<T>(rows: readonly T[]): { readonly rows: readonly T[]; readonly seed: string } {
+  const seed = process.env.SEED ?? commitId();
+  return { rows: random(seed).shuffle(rows), seed };
+}
+
 /**
  * Rows of a table, of which each commit takes others, so that all are met over time; at night all. In their order.
  * @param perCommit how many
@@ -52,13 +58,24 @@ export function rowsOfCommit<T>(
   rows: readonly T[],
   perCommit: number,
 ): { readonly rows: readonly T[]; readonly seed: string } {
-  const seed = process.env.SEED ?? commitId();
-  const chosen = new Set(
-    random(seed)
-      .shuffle(rows)
-      .slice(0, isNightly ? rows.length : perCommit),
-  );
+  const { rows: order, seed } = shuffleOfCommit(rows);
+  const chosen = new Set(order.slice(0, isNightly ? rows.length : perCommit));
   return { rows: rows.filter((row) => chosen.has(row)), seed };
+}
+
+/**
+ * A table dealt out among cases: each commit deals otherwise, and each row is in one share; at night all are in each.
+ * @param shares how many
+ * @param n which share, from 0; the one after the last is the first again
+ * @returns also the seed, as `rowsOfCommit`
+ */
+export function shareOfCommit<T>(
+  rows: readonly T[],
+  shares: number,
+  n: number,
+): { readonly rows: readonly T[]; readonly seed: string } {
+  const { rows: order, seed } = shuffleOfCommit(rows);
+  return { rows: isNightly ? rows : order.filter((_, i) => i % shares === n % shares), seed };
 }
 
 /** Stores that need milliseconds for what others do in microseconds, by the names of their suites. */

@@ -58,8 +58,8 @@ interface Room {
   readonly left: number;
 }
 
-/** Bytes of a disk of this size that events leave free. */
-function reserveOf(diskBytes: number): number {
+/** Bytes of a disk of this size that events leave free, unless the reserve is set. */
+export function reserveOf(diskBytes: number): number {
   const { part, min, max, maxPart } = usualReserve;
   return Math.round(Math.min(Math.max(diskBytes * part, min), max, diskBytes * maxPart));
 }

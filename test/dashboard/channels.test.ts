@@ -113,9 +113,6 @@ describe('the channels page', () => {
       await panel.getByLabel('Name').fill('typed before the switch');
       await panel.getByRole('button', { name: 'Turn off channel' }).click();
       await panel.getByRole('button', { name: 'Turn on channel' }).waitFor();
-      await page.getByRole('link', { name: 'View all channels' }).click();
-      await page.getByText('No active notification channels.').waitFor();
-      await page.goBack();
       await panel.getByRole('button', { name: 'Turn on channel' }).click();
       await panel.getByRole('button', { name: 'Turn off channel' }).waitFor();
       expect(await panel.getByLabel('Name').inputValue()).toBe('typed before the switch');
@@ -126,6 +123,12 @@ describe('the channels page', () => {
       isSignedBy('the third secret');
       // The visible state never went back.
       expect(sent.join()).not.toContain('•');
+      // A channel that is off is in the list.
+      await panel.getByRole('button', { name: 'Turn off channel' }).click();
+      await panel.getByRole('button', { name: 'Turn on channel' }).waitFor();
+      await page.getByRole('link', { name: 'View all channels' }).click();
+      await page.getByText('No active notification channels.').waitFor();
+      await page.getByRole('table').getByText('renamed with a new one').waitFor();
       noFaults(seen);
       await seen.context.close();
     },

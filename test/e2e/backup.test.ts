@@ -22,6 +22,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Database } from '../../adapters/sqlite/database.ts';
 import { backup } from '../../src/hub/commands/backup.ts';
 import { restore } from '../../src/hub/commands/restore.ts';
+import { bundleYaml } from '../contract/library.ts';
 import { isNightly, itAtNight, rowsOfRun, runsOf } from '../runs.ts';
 import { canMount, SmallDisk } from '../small-disk.ts';
 import { readRecorded } from '../stores/stores.ts';
@@ -307,7 +308,11 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     const env = { SECRET_KEY: 'a secret key of thirty-two characters' };
     const hub = hubIn(at('own-secret'), env);
     await hub.start();
-    await hub.admin();
+    const cookie = await hub.admin();
+    const bundle = { yaml_content: bundleYaml('team') };
+    await hub.call('POST', '/api/v1/bundles', { cookie, body: bundle });
+    const deployment = { cookie, body: { env: 'production' } };
+    expect((await hub.call('POST', '/api/v1/bundles/team/1/deploy', deployment)).status).toBe(201);
     await hub.stop();
     const report = await call({ DATA_DIR: at('own-secret') }, ['backup', at('own-secret.backup')]);
     expect(report.text).toMatch(/does not contain the master secret.*Store SECRET_KEY separately/);
@@ -319,6 +324,8 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     });
     const withIt = await call({ DATA_DIR: at('own-2'), ...env }, ['restore', at('own-secret.backup')]);
     expect(withIt.text).toMatch(/configured SECRET_KEY matches/);
+    // Without --keep-sequences agents take the deployments of the back-up, also after newer ones.
+    expect(withIt.text).toContain('Current deployments with new sequences: 1. Agents accept them');
     if (!isNightly) return;
     const again = hubIn(at('own-2'), env);
     await again.start();

@@ -206,15 +206,6 @@ describe('a folder and its database', slow, () => {
       /reeve\.db is missing or empty, but the file hub\.id/,
     ],
     [
-      'has no users',
-      (db: string) => {
-        const opened = new Libsql(db);
-        opened.exec('PRAGMA foreign_keys = OFF; DELETE FROM users; DELETE FROM tenants');
-        opened.close();
-      },
-      /reeve\.db contains no users, but the file hub\.id/,
-    ],
-    [
       "is another hub's",
       (db: string) => {
         const opened = new Libsql(db);
@@ -223,8 +214,17 @@ describe('a folder and its database', slow, () => {
       },
       /is the database of hub 0123456789abcdef, but the file hub\.id beside it contains [0-9a-f]{16}/,
     ],
+    [
+      'has no users',
+      (db: string) => {
+        const opened = new Libsql(db);
+        opened.exec('PRAGMA foreign_keys = OFF; DELETE FROM users; DELETE FROM tenants');
+        opened.close();
+      },
+      /reeve\.db contains no users, but the file hub\.id/,
+    ],
   ];
-  it.each(rowsOfRun(changes, 2))('are refused when the database %s', async (_what, change, words) => {
+  it.each(rowsOfRun(changes, 3))('are refused when the database %s', async (_what, change, words) => {
     const { dir, db } = copy();
     change(db);
     expect(await refused(dir)).toMatch(words);

@@ -4,6 +4,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
+import { reserveOf } from '../../adapters/sqlite/disk.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
 import type { EventInput } from '../../src/event/record.ts';
 import { random } from '../random.ts';
@@ -159,6 +160,11 @@ describe.skipIf(!canMount)('a disk with nothing left but the reserve', () => {
     },
     60_000,
   );
+});
+
+it('the usual reserve is a twentieth of a disk, 16 to 512 MiB, and a quarter of a small one', () => {
+  const reserves = [48, 64, 1 << 10, 10 << 10, 1 << 20].map((size) => reserveOf(size * mebibyte) / mebibyte);
+  expect(reserves).toEqual([12, 16, expect.closeTo(51.2), 512, 512]);
 });
 
 describe.skipIf(!canMount)('a small disk that events filled', () => {

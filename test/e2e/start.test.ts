@@ -98,14 +98,14 @@ describe('a start', () => {
       /the port is in use/,
     ],
     [
-      'on an address that is not ours',
-      () => ({ HOST: '192.0.2.1', DATA_DIR: join(folder, 'c') }),
-      /Cannot listen on/,
-    ],
-    [
       'with a file as its folder',
       () => ({ DATA_DIR: join(folder, 'file') }),
       /^The data folder \S+file cannot be used \(.*\): it must be a folder\.$/,
+    ],
+    [
+      'on an address that is not ours',
+      () => ({ HOST: '192.0.2.1', DATA_DIR: join(folder, 'c') }),
+      /Cannot listen on/,
     ],
   ];
   it.each(rowsOfRun(refusals, 2))('%s is refused in one line', async (_what, env, words) => {

@@ -11,7 +11,7 @@ import { type EnvRole, type OperatorRole, operatorRoles } from '../../src/shared
 import type { HubProcess } from '../e2e/process.ts';
 import { SocketClient } from '../e2e/socket.ts';
 import { SseClient } from '../e2e/sse.ts';
-import { isNightly, rowsOfCommit } from '../runs.ts';
+import { isNightly, shareOfCommit } from '../runs.ts';
 import { agentIn, type CellRequest, type CellRequests, CellTenant, cellRequests } from './requests.ts';
 
 type Route = readonly [name: string, declaration: RouteDeclaration];
@@ -249,15 +249,16 @@ export function testRoleCells(hubOf: () => HubProcess, isSlow = false): void {
     expect(streams.filter((route) => !isCovered(route)).map(([name]) => name)).toEqual([]);
   });
 
-  it.each(casesOf(isSlow))(
+  it.each(casesOf(isSlow).map((one, share) => ({ ...one, share })))(
     'a $kind with the role $role in $env passes exactly where it suffices',
-    async ({ kind, role, env }) => {
+    async ({ kind, role, env, share }) => {
       const tenant = await tenantOf();
       const requests = cellRequests(tenant);
       const credentials = await credentialsOf(tenant, { kind, role, env });
       const faults: string[] = [];
-      // A commit tries a third of the routes for each role.
-      const { rows, seed } = rowsOfCommit(scopedRoutes, Math.ceil(scopedRoutes.length / 3));
+      // Per commit each case tries a third of the routes: the next case the next third, so that each route meets a
+      // role. At night each tries all.
+      const { rows, seed } = shareOfCommit(scopedRoutes, 3, share);
       for (const route of rows) {
         const envs = requests.isOfTenant(route[0]) ? environments.slice(0, 1) : environments;
         for (const requestEnv of envs) {

@@ -81,7 +81,7 @@ describe('with contracts from a file', () => {
     });
   });
 
-  itAtNight('reads them again when they change', async () => {
+  it('reads them again when they change', async () => {
     const file = await contractsFile(noRm);
     const args = ['--contracts', file];
     const call = { tool: 'Bash', args: { command: 'git push' } };

@@ -1,6 +1,7 @@
 // Calls that go on without their client while people decide.
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { rowsOfRun } from '../../../../test/runs.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -219,6 +220,34 @@ describe('a task', () => {
     });
     expect(proxies.log.lines).toEqual([]);
     expect(second.actions('read')).toEqual(['call_denied']);
+  });
+
+  it('whose hub ends while it waits, and comes back, is asked once and runs once', async () => {
+    const proxy = await proxies.start();
+    const { taskId } = await proxy.call('read', read);
+    const questions = approvals.asked.length;
+    const { hub } = approvals;
+    const port = Number(new URL(hub.url).port);
+    await hub.stop();
+    const looks = hub.requests.length;
+    // Several looks fail: one would come each 20 ms.
+    await wait(100);
+    expect(await proxy.task(taskId)).toMatchObject({ status: 'working' });
+    await hub.start(port);
+    await until(() => hub.requests.length > looks, 'a look after the restart');
+    expect(await proxy.task(taskId)).toMatchObject({ status: 'working' });
+    expect(proxies.log.lines).toEqual([]);
+    await hub.stop();
+    proxies.approveLast();
+    await hub.start(port);
+    expect(await proxy.ended(taskId)).toMatchObject({ status: 'completed' });
+    expect(proxies.log.lines).toEqual(['read notes']);
+    expect(approvals.asked.length).toBe(questions);
+    expect(proxy.actions('read')).toEqual([
+      'call_approval_requested',
+      'call_approval_granted',
+      'call_executed',
+    ]);
   });
 
   it('is judged again by the contracts in force when it is approved', async () => {
