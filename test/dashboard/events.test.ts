@@ -147,50 +147,47 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
-  itAtNight(
-    'groups the calls by a field, with sums that agree, and leads from a group to its calls',
-    async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
-      await page.goto('/dashboard/explore');
-      await page.getByLabel('Group by').selectOption('By tool');
-      const groups = page.getByRole('grid', { name: 'Calls by tool' });
-      const rows = groups.getByRole('row').filter({ has: page.getByRole('link') });
-      await page.getByText(/^600 of 600 events in 5 groups$/).waitFor();
-      await expect.poll(() => rows.count()).toBe(5);
-      await expect.poll(() => groups.getByText('…').count()).toBe(0);
-      // Each verdict ribbon adds up to the number beside it, and all rows to the whole.
-      let sum = 0;
-      for (const row of await rows.all()) {
-        const calls = Number(await row.getByRole('gridcell').nth(1).textContent());
-        const words = await row.getByRole('img').first().getAttribute('aria-label');
-        const parts = [...(words ?? '').matchAll(/\d+/g)].map(([part]) => Number(part));
-        expect(parts.reduce((total, part) => total + part, 0)).toBe(calls);
-        sum += calls;
-      }
-      expect(sum).toBe(600);
-      await accessible(page, 'twice');
-      // Words of arguments are counted from the rows in the browser.
-      const query = page.getByRole('combobox', { name: 'Query' });
-      const text = 'args.amount:>=120 verdict:denied';
-      // Where words are offered just then, Enter takes the first of them.
-      const send = async (): Promise<string | null> => {
-        await query.fill(text);
-        await query.press('Enter');
-        return new URL(page.url()).searchParams.get('q');
-      };
-      await expect.poll(send).toBe(text);
-      await page.getByText(/^20 of 20 events in 1 group$/).waitFor();
-      await rows.getByRole('link', { name: 'refund' }).click();
-      await page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(20).waitFor();
-      expect(new URL(page.url()).searchParams.get('q')).toBe('args.amount:>=120 verdict:denied tool:refund');
-      expect(new URL(page.url()).searchParams.get('group')).toBeNull();
-      await page.goBack();
-      await groups.waitFor();
-      noFaults(seen);
-      await seen.context.close();
-    },
-  );
+  it('groups the calls by a field, with sums that agree, and leads from a group to its calls', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/explore');
+    await page.getByLabel('Group by').selectOption('By tool');
+    const groups = page.getByRole('grid', { name: 'Calls by tool' });
+    const rows = groups.getByRole('row').filter({ has: page.getByRole('link') });
+    await page.getByText(/^600 of 600 events in 5 groups$/).waitFor();
+    await expect.poll(() => rows.count()).toBe(5);
+    await expect.poll(() => groups.getByText('…').count()).toBe(0);
+    // Each verdict ribbon adds up to the number beside it, and all rows to the whole.
+    let sum = 0;
+    for (const row of await rows.all()) {
+      const calls = Number(await row.getByRole('gridcell').nth(1).textContent());
+      const words = await row.getByRole('img').first().getAttribute('aria-label');
+      const parts = [...(words ?? '').matchAll(/\d+/g)].map(([part]) => Number(part));
+      expect(parts.reduce((total, part) => total + part, 0)).toBe(calls);
+      sum += calls;
+    }
+    expect(sum).toBe(600);
+    await accessible(page, 'twice');
+    // Words of arguments are counted from the rows in the browser.
+    const query = page.getByRole('combobox', { name: 'Query' });
+    const text = 'args.amount:>=120 verdict:denied';
+    // Where words are offered just then, Enter takes the first of them.
+    const send = async (): Promise<string | null> => {
+      await query.fill(text);
+      await query.press('Enter');
+      return new URL(page.url()).searchParams.get('q');
+    };
+    await expect.poll(send).toBe(text);
+    await page.getByText(/^20 of 20 events in 1 group$/).waitFor();
+    await rows.getByRole('link', { name: 'refund' }).click();
+    await page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(20).waitFor();
+    expect(new URL(page.url()).searchParams.get('q')).toBe('args.amount:>=120 verdict:denied tool:refund');
+    expect(new URL(page.url()).searchParams.get('group')).toBeNull();
+    await page.goBack();
+    await groups.waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
 
   it('saves its query as a view, opens it again from the menu, and deletes it', async () => {
     const seen = await view(hub.url, { cookie });
@@ -273,7 +270,7 @@ describe('the events page', () => {
     await seen.context.close();
   });
 
-  itAtNight('takes the value under the pointer into the query, or leaves it out', async () => {
+  it('takes the value under the pointer into the query, or leaves it out', async () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     await page.goto('/dashboard/explore');
@@ -350,6 +347,40 @@ describe('the events page', () => {
     await send([event(2)]);
     await page.getByRole('button', { name: /Show 1 new event from the whole hub/ }).click();
     await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'late_2' }).waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
+
+  it('holds still while the focus is in a row, and then shows all without a press', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/explore?agent_id=focus-agent&from=now-1h');
+    await page.getByText('No events match these filters').waitFor();
+    await page
+      .getByRole('status')
+      .filter({ hasText: /^Live$/ })
+      .waitFor();
+    const event = (n: number): object => ({
+      call_id: `focus-${n}`,
+      agent_id: 'focus-agent',
+      tool_name: `focus_${n}`,
+      verdict: 'call_allowed',
+      mode: 'enforce',
+      timestamp: new Date().toISOString(),
+      payload: { tool_args: { n } },
+    });
+    const link = (n: number) =>
+      page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: `focus_${n}` });
+    const pill = page.getByRole('button', { name: /^Show \d+ new events? from the whole hub$/ });
+    await send([event(1)]);
+    await link(1).focus();
+    await send([event(2), event(3)]);
+    await page.getByRole('button', { name: 'Show 2 new events from the whole hub' }).waitFor();
+    expect(await link(2).count()).toBe(0);
+    await link(1).blur();
+    await send([event(4)]);
+    for (const n of [1, 2, 3, 4]) await link(n).waitFor();
+    await pill.waitFor({ state: 'detached' });
     noFaults(seen);
     await seen.context.close();
   });

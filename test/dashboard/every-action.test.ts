@@ -4,7 +4,7 @@
 import type { Locator, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, ownPages, pageAt, pages } from '../../src/dashboard/pages/registry.ts';
-import { rowsOfRun } from '../runs.ts';
+import { rowsOfCommit } from '../runs.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { proxyOf } from './proxy.ts';
@@ -313,8 +313,10 @@ it('no page is without a row but those where nothing is done', () => {
   expect([...new Set(paths)].sort()).toEqual(expected.sort());
 });
 
-describe('what is done', { timeout: 30_000 }, () => {
-  it.each(rowsOfRun(Object.entries(acts), 3))('%s', async (_, act) => {
+const choice = rowsOfCommit(Object.entries(acts), 3);
+
+describe(`what is done (SEED=${choice.seed})`, { timeout: 30_000 }, () => {
+  it.each(choice.rows)('%s', async (_, act) => {
     isDeaf = false;
     proxy.isShut = false;
     proxy.rule = null;

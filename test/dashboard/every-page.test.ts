@@ -3,7 +3,7 @@
 import type { Locator, Page, WebSocketRoute } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, ownPages, pageAt, pages } from '../../src/dashboard/pages/registry.ts';
-import { rowsOfRun } from '../runs.ts';
+import { rowsOfCommit } from '../runs.ts';
 import { accessible, ask, noFaults, type View, view } from './browser.ts';
 import { type Row, rowsOf } from './every-page.ts';
 import { hubWithKey } from './file-hub.ts';
@@ -104,8 +104,10 @@ async function expectStateWords(): Promise<void> {
   expect(texts).not.toMatch(wireWords);
 }
 
-describe('what a page shows', { timeout: 30_000 }, () => {
-  it.each(rowsOfRun(Object.keys(rowsOf(made)), 3))('%s', async (name) => {
+const choice = rowsOfCommit(Object.keys(rowsOf(made)), 3);
+
+describe(`what a page shows (SEED=${choice.seed})`, { timeout: 30_000 }, () => {
+  it.each(choice.rows)('%s', async (name) => {
     const row = rowsOf(made)[name] as Row;
     const place = placeOf(row);
     // A page goes on by itself after a moment; of its parts it is the press that is tried.

@@ -3,7 +3,7 @@
 import type { Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
-import { itAtNight, rowsOfRun } from '../runs.ts';
+import { itAtNight, rowsOfCommit } from '../runs.ts';
 import { ask, noFaults, type View, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { first, forms, second } from './forms.ts';
@@ -98,8 +98,10 @@ async function signInAgain(onAsked: () => void = () => undefined): Promise<void>
   await again.waitFor({ state: 'hidden' });
 }
 
-describe('a session that ends', () => {
-  it.each(rowsOfRun(Object.entries(forms), 1))('under the form of %s', async (_, form) => {
+const choice = rowsOfCommit(Object.entries(forms), 1);
+
+describe(`a session that ends (SEED=${choice.seed})`, () => {
+  it.each(choice.rows)('under the form of %s', async (_, form) => {
     const { page } = seen;
     await signIn();
     await page.goto(`/dashboard${form.path === '/admin/channels/' ? `${form.path}${channel}` : form.path}`);

@@ -105,54 +105,50 @@ itAtNight(
   },
 );
 
-itAtNight(
-  'reviews a group in parts: only the calls that were visible are decided',
-  {
-    timeout: 120_000,
-  },
-  async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.clock.install();
-    await page.goto('/dashboard/inbox?env=staging');
-    await queue(page)
-      .getByRole('button', { name: `Review ${groupSize}` })
-      .click();
-    const sheet = page.getByRole('dialog', { name: `Approve 200 of ${groupSize} calls` });
-    await sheet.getByText(`200 of ${groupSize} are listed.`).waitFor();
-    await accessible(page);
-    const send = sheet.getByRole('button', { name: 'Approve 200' });
-    expect(await send.isDisabled()).toBe(true);
-    await sheet.locator('.read-end').scrollIntoViewIfNeeded();
-    await expect.poll(() => send.isEnabled()).toBe(true);
-    await sheet.getByRole('button', { name: 'Show more calls' }).click();
-    const whole = page.getByRole('dialog', { name: `Approve ${groupSize} calls` });
-    // The further calls are to be read, too.
-    const sendAll = whole.getByRole('button', { name: `Approve ${groupSize}` });
-    await sendAll.waitFor();
-    await whole.getByRole('heading', { name: 'Sums' }).scrollIntoViewIfNeeded();
-    expect(await sendAll.isDisabled()).toBe(true);
-    await page.keyboard.press('Escape');
-    await whole.waitFor({ state: 'hidden' });
-    await queue(page)
-      .getByRole('button', { name: `Review ${groupSize}` })
-      .click();
-    await sheet.locator('.read-end').scrollIntoViewIfNeeded();
-    await expect.poll(() => send.isEnabled()).toBe(true);
-    await send.click();
-    await page.getByText(/^Approving 200 calls/).waitFor();
-    await page.clock.fastForward(5_100);
-    await page.getByText('200 calls approved.').waitFor({ timeout: 60_000 });
-    const states = await Promise.all(
-      [members[0], members[199], members[200]].map((id) =>
-        hub.call('GET', `/api/v1/approvals/${id}`, { cookie }),
-      ),
-    );
-    expect(states.map(({ body }) => body.status)).toEqual(['approved', 'approved', 'pending']);
-    noFaults(seen);
-    await seen.context.close();
-  },
-);
+it('reviews a group in parts: only the calls that were visible are decided', {
+  timeout: 120_000,
+}, async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.clock.install();
+  await page.goto('/dashboard/inbox?env=staging');
+  await queue(page)
+    .getByRole('button', { name: `Review ${groupSize}` })
+    .click();
+  const sheet = page.getByRole('dialog', { name: `Approve 200 of ${groupSize} calls` });
+  await sheet.getByText(`200 of ${groupSize} are listed.`).waitFor();
+  await accessible(page);
+  const send = sheet.getByRole('button', { name: 'Approve 200' });
+  expect(await send.isDisabled()).toBe(true);
+  await sheet.locator('.read-end').scrollIntoViewIfNeeded();
+  await expect.poll(() => send.isEnabled()).toBe(true);
+  await sheet.getByRole('button', { name: 'Show more calls' }).click();
+  const whole = page.getByRole('dialog', { name: `Approve ${groupSize} calls` });
+  // The further calls are to be read, too.
+  const sendAll = whole.getByRole('button', { name: `Approve ${groupSize}` });
+  await sendAll.waitFor();
+  await whole.getByRole('heading', { name: 'Sums' }).scrollIntoViewIfNeeded();
+  expect(await sendAll.isDisabled()).toBe(true);
+  await page.keyboard.press('Escape');
+  await whole.waitFor({ state: 'hidden' });
+  await queue(page)
+    .getByRole('button', { name: `Review ${groupSize}` })
+    .click();
+  await sheet.locator('.read-end').scrollIntoViewIfNeeded();
+  await expect.poll(() => send.isEnabled()).toBe(true);
+  await send.click();
+  await page.getByText(/^Approving 200 calls/).waitFor();
+  await page.clock.fastForward(5_100);
+  await page.getByText('200 calls approved.').waitFor({ timeout: 60_000 });
+  const states = await Promise.all(
+    [members[0], members[199], members[200]].map((id) =>
+      hub.call('GET', `/api/v1/approvals/${id}`, { cookie }),
+    ),
+  );
+  expect(states.map(({ body }) => body.status)).toEqual(['approved', 'approved', 'pending']);
+  noFaults(seen);
+  await seen.context.close();
+});
 
 itAtNight('lists the calls that a person has taken', { timeout: 60_000 }, async () => {
   const id = await askOne('taken_tool', 0, 20_000);

@@ -9,10 +9,12 @@ import { hubOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
 
 const { hub, cookie } = await hubOfFile();
-/** Pages of one thing each. */
-let things: readonly string[];
+/** Pages of one thing each, second tabs, and one with a peek. */
+let places: readonly string[];
 beforeAll(async () => {
-  things = Object.values(await seed(hub, cookie));
+  const things = await seed(hub, cookie);
+  const tabs = ['/fleet?view=agents', '/policies?view=documents'];
+  places = [...Object.values(things), ...tabs, `/explore?peek=${things['events-one']?.split('/').at(-1)}`];
 });
 
 /** More stops than any way of this file has. */
@@ -50,9 +52,11 @@ async function openAccount(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, level: 1 }).waitFor();
 }
 
-it('no page breaks a rule of axe-core', { timeout: 240_000 }, async () => {
-  const { rows, seed: choice } = rowsOfCommit(things, 3);
-  const seen = await view(hub.url, { cookie });
+const widths = rowsOfCommit([1440, 360], 1);
+
+it.each(widths.rows)('no page breaks a rule of axe-core at %d px', { timeout: 240_000 }, async (width) => {
+  const { rows, seed: choice } = rowsOfCommit(places, 3);
+  const seen = await view(hub.url, { cookie, width });
   const { page } = seen;
   const faults: string[] = [];
   const auditAt = async (path: string): Promise<void> => {

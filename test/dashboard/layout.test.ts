@@ -288,3 +288,14 @@ itAtNight('opens the next and the previous call by a swipe on a phone, and decid
   noFaults(seen);
   await seen.context.close();
 });
+
+it('has rows of 44 pixels for fingers', async () => {
+  const seen = await view(hub.url, { cookie, width: 1440, touch: true });
+  const { page } = seen;
+  await page.goto('/dashboard/explore');
+  const row = page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(1);
+  await row.getByRole('link').waitFor();
+  expect((await row.boundingBox())?.height).toBe(44);
+  noFaults(seen);
+  await seen.context.close();
+});

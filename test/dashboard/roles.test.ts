@@ -2,7 +2,7 @@
 // good.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { itAtNight, rowsOfRun } from '../runs.ts';
+import { itAtNight, rowsOfCommit } from '../runs.ts';
 import { ask, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 import { seed } from './seed.ts';
@@ -93,7 +93,8 @@ describe('names of the console', () => {
     const seen = await view(hub.url, { cookie });
     const { page } = seen;
     const missing: string[] = [];
-    for (const [address, names] of rowsOfRun(byAddress, 2)) {
+    const { rows, seed: choice } = rowsOfCommit(byAddress, 2);
+    for (const [address, names] of rows) {
       await page.goto(`/dashboard${addresses[address] ?? address}`);
       for (const [role, ...all] of names) {
         for (const name of all) {
@@ -103,7 +104,7 @@ describe('names of the console', () => {
         }
       }
     }
-    expect(missing).toEqual([]);
+    expect(missing, `SEED=${choice}`).toEqual([]);
     noFaults(seen);
     await seen.context.close();
   });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { isNightly } from '../runs.ts';
+import { rowsOfCommit } from '../runs.ts';
 import { accessible, noFaults, startedHub, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 
@@ -90,10 +90,15 @@ function started(command: string, args: readonly string[]) {
   };
 }
 
-describe.runIf(isNightly).each([
-  ['Python', 'python3', '-c'],
-  ['curl', 'sh', '-c'],
-] as const)('the first steps in %s', (language, command, flag) => {
+const choice = rowsOfCommit(
+  [
+    ['Python', 'python3', '-c'],
+    ['curl', 'sh', '-c'],
+  ] as const,
+  1,
+);
+
+describe.each(choice.rows)(`the first steps in %s (SEED=${choice.seed})`, (language, command, flag) => {
   it('end with the stream of the agent, open and told what is deployed', async () => {
     const own = await startedHub();
     const seen = await view(own.hub.url, { cookie: own.cookie });

@@ -127,36 +127,33 @@ describe('deploys', { timeout: 60_000 }, () => {
     await seen.context.close();
   });
 
-  itAtNight(
-    'while the hub is gone the plan says that the outcome is unknown; when it is back it deploys',
-    async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
-      await page.goto('/dashboard/compositions/shop');
-      await live(page).waitFor();
-      await page.getByRole('button', { name: 'Deploy shop' }).click();
-      const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
-      await plan.getByText(/added/).first().waitFor();
-      await answerOnce(page, /\/compositions\/shop\/deploy/, 503, { 'Retry-After': '3' });
-      const deploy = plan.getByRole('button', { name: 'Deploy to production' });
+  it('while the hub is gone the plan says that the outcome is unknown; when it is back it deploys', async () => {
+    const seen = await view(hub.url, { cookie });
+    const { page } = seen;
+    await page.goto('/dashboard/compositions/shop');
+    await live(page).waitFor();
+    await page.getByRole('button', { name: 'Deploy shop' }).click();
+    const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
+    await plan.getByText(/added/).first().waitFor();
+    await answerOnce(page, /\/compositions\/shop\/deploy/, 503, { 'Retry-After': '3' });
+    const deploy = plan.getByRole('button', { name: 'Deploy to production' });
+    await deploy.click();
+    await plan.getByText('Try again in 3 s.').waitFor();
+    await hub.kill();
+    try {
       await deploy.click();
-      await plan.getByText('Try again in 3 s.').waitFor();
-      await hub.kill();
-      try {
-        await deploy.click();
-        await plan
-          .getByText(/your action may have taken effect\. Check the result before you try again\./)
-          .waitFor();
-      } finally {
-        await hub.start();
-      }
-      await page.locator('.live-live').waitFor({ timeout: 40_000 });
-      await deploy.click();
-      await plan.getByText('shop v1 is deployed to production.').waitFor();
-      noFaults(seen);
-      await seen.context.close();
-    },
-  );
+      await plan
+        .getByText(/your action may have taken effect\. Check the result before you try again\./)
+        .waitFor();
+    } finally {
+      await hub.start();
+    }
+    await page.locator('.live-live').waitFor({ timeout: 40_000 });
+    await deploy.click();
+    await plan.getByText('shop v1 is deployed to production.').waitFor();
+    noFaults(seen);
+    await seen.context.close();
+  });
 });
 
 describe('slow answers', { timeout: 60_000 }, () => {

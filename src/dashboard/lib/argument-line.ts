@@ -1,5 +1,5 @@
 // The arguments of a call in one line: `path: /srv/a.ts, mode: "rw"`.
-import { plainJson } from './text.ts';
+import { endCut, plainJson } from './text.ts';
 
 /** UTF-16 code units. The panel contains the complete arguments. */
 const maxLine = 300;
@@ -14,5 +14,5 @@ export function argumentLine(args: unknown): string {
     entries.length === 1 && typeof entries[0]?.[1] === 'string'
       ? entries[0][1]
       : entries.map(([name, value]) => `${name}: ${valueText(value)}`).join(', ');
-  return line.slice(0, maxLine);
+  return endCut(line, maxLine);
 }

@@ -11,7 +11,7 @@ import {
 import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
 import { after } from '../lib/browser.ts';
 import { usePrefs } from '../lib/prefs.ts';
-import { absolute, middleCut, preciseTime, relative, visible } from '../lib/text.ts';
+import { absolute, endCut, middleCut, preciseTime, relative, visible } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { say } from './messages.tsx';
@@ -158,7 +158,7 @@ export const Name = ({ text }: { readonly text: string }): JSX.Element => {
 
 /** Other untrusted text in one line: prose, display names, arguments. The column cuts its end. */
 export const Line = ({ text, mono = false }: Readonly<{ text: string; mono?: boolean }>): JSX.Element => {
-  const start = visible(text).slice(0, 500);
+  const start = endCut(visible(text), 500);
   return (
     <bdi className={`data one-line ${mono ? '' : 'data-prose'}`} title={start}>
       {start}

@@ -21,6 +21,7 @@ import { useCopyCell } from './copy-cell.ts';
 import { followDrag } from './drag.ts';
 import { Icon } from './icons.tsx';
 import { useStepKeys } from './keys.ts';
+import { useTouch } from './narrow.ts';
 import { CardOrder, useCards } from './table-cards.tsx';
 import { type Layout, pinOfChecks, useLayout, widthStep } from './table-layout.ts';
 import { TableMenu } from './table-menu.tsx';
@@ -159,8 +160,9 @@ function ScrolledRows<R extends RowData>(props: ScrolledRowsProps<R>): JSX.Eleme
   const { table, model, columns, box, minWidth, cards, children: head } = props;
   const { name, chosen, onOpen, onSelect, onTerm, onTermHover, grid } = table;
   const { compact } = usePrefs();
+  const isTouch = useTouch();
   const { rows } = model.getRowModel();
-  const rowHeight = cards ? cardHeight : compact ? 28 : 32;
+  const rowHeight = cards ? cardHeight : isTouch ? 44 : compact ? 28 : 32;
   const isSorted = model.state.sorting.length > 0;
   const at = chosen === undefined ? -1 : rows.findIndex(({ id }) => id === chosen);
   const { virtual, items, space } = useWindow(box, rows, {

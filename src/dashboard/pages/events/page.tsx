@@ -177,20 +177,24 @@ function Export({
 /** Number of events since the list was loaded. The hub's frames count all environments and filters together. */
 function useArrived(follow: boolean, reading: boolean, reload: () => void): number {
   const [arrived, setArrived] = useState(0);
-  const isDue = useRef(false);
+  /** Calls since a reload became due; null: none is due. */
+  const dueCalls = useRef<number | null>(null);
   const reloadList = useEffectEvent((): void => {
-    isDue.current = false;
+    const calls = dueCalls.current ?? 0;
+    dueCalls.current = null;
     // A reload would take away the pages that a person has begun to read in the meantime.
-    if (follow && !reading && !isRowFocused()) reload();
-    else setArrived((before) => before + 1);
+    if (follow && !reading && !isRowFocused()) {
+      reload();
+      setArrived(0);
+    } else setArrived((before) => before + calls);
   });
   useFrames((frame) => {
     if (frame.type !== 'stats_changed') return;
     const calls = frame.allowed + frame.denied + frame.would_deny + frame.asked;
     if (!follow || reading || isRowFocused()) setArrived((before) => before + calls);
-    else if (!isDue.current) {
-      isDue.current = true;
-      after(followMs, () => reloadList());
+    else {
+      if (dueCalls.current === null) after(followMs, () => reloadList());
+      dueCalls.current = (dueCalls.current ?? 0) + calls;
     }
   });
   return arrived;
@@ -240,7 +244,10 @@ function List({
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
     // Events can leave the span without a new event, and no frame announces that.
-    if (oldest < span.from && follow && !reading && !isRowFocused()) reload();
+    if (oldest < span.from && follow && !reading && !isRowFocused()) {
+      reload();
+      setGeneration((before) => before + 1);
+    }
   }, [oldest, span.from, follow, reading, reload]);
   return (
     <div className="events-list">
@@ -248,7 +255,7 @@ function List({
         key={`${key}${generation}`}
         follow={follow}
         reading={reading}
-        onShow={() => setGeneration(generation + 1)}
+        onShow={() => setGeneration((before) => before + 1)}
         reload={reload}
       />
       {searchedTo !== undefined && (

@@ -1,5 +1,6 @@
 // The columns of lists of runs.
-import { duration } from '../../lib/text.ts';
+import { usePrefs } from '../../lib/prefs.ts';
+import { absolute, duration } from '../../lib/text.ts';
 import {
   countColumn,
   envColumn,
@@ -25,14 +26,21 @@ function Calls({ run }: { readonly run: Run }) {
   return <span className="muted">{calls ? 'none' : 'outcomes unknown'}</span>;
 }
 
+/** Milliseconds from the start to the last activity. */
+const durationOf = (run: Run): number => Date.parse(run.last_activity_at) - Date.parse(run.started_at);
+
+function Duration({ run }: { readonly run: Run }) {
+  const { utc } = usePrefs();
+  const title = `Last activity ${absolute(Date.parse(run.last_activity_at), utc)}`;
+  return <span title={title}>{duration(durationOf(run))}</span>;
+}
+
 export const standingColumns: readonly Column<Run>[] = [
   instantColumn('started', 'Started', (run) => run.started_at, 2),
-  numberColumn(duration)(
-    'duration',
-    'Duration',
-    (run) => Date.parse(run.last_activity_at) - Date.parse(run.started_at),
-    0.9,
-  ),
+  {
+    ...numberColumn(duration)('duration', 'Duration', durationOf, 0.9),
+    cell: (run) => <Duration run={run} />,
+  },
   {
     key: 'calls',
     label: 'Calls',
