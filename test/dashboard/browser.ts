@@ -196,9 +196,9 @@ async function audit(page: Page, how: 'once' | 'twice', part: string | null): Pr
       await frame();
     })()`);
     const runOnly = theme === 'light' || how === 'twice' ? everyRule : colourRules;
-    const result = (await page.evaluate(
-      `axe.run(${part === null ? 'document' : JSON.stringify(part)}, ${JSON.stringify({ runOnly, resultTypes: ['violations'], preload: false })})`,
-    )) as AxeResult;
+    const options = JSON.stringify({ runOnly, resultTypes: ['violations'], preload: false });
+    const where = part === null ? 'document' : JSON.stringify(part);
+    const result = (await page.evaluate(`axe.run(${where}, ${options})`)) as AxeResult;
     const found = result.violations.map(
       ({ id, help, nodes }) =>
         `${theme} ${id}: ${help}\n${nodes.map((node) => `  ${node.html.slice(0, 200)}\n  ${node.failureSummary}`).join('\n')}`,

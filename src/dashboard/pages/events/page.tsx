@@ -174,6 +174,9 @@ function Export({
   );
 }
 
+/** False while a reload would take away the rows that a person reads, or would move the row that has the focus. */
+const mayReload = (follow: boolean, reading: boolean): boolean => follow && !reading && !isRowFocused();
+
 /** Number of events since the list was loaded. The hub's frames count all environments and filters together. */
 function useArrived(follow: boolean, reading: boolean, reload: () => void): number {
   const [arrived, setArrived] = useState(0);
@@ -182,8 +185,7 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
   const reloadList = useEffectEvent((): void => {
     const calls = dueCalls.current ?? 0;
     dueCalls.current = null;
-    // A reload would take away the pages that a person has begun to read in the meantime.
-    if (follow && !reading && !isRowFocused()) {
+    if (mayReload(follow, reading)) {
       reload();
       setArrived(0);
     } else setArrived((before) => before + calls);
@@ -191,7 +193,7 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
   useFrames((frame) => {
     if (frame.type !== 'stats_changed') return;
     const calls = frame.allowed + frame.denied + frame.would_deny + frame.asked;
-    if (!follow || reading || isRowFocused()) setArrived((before) => before + calls);
+    if (!mayReload(follow, reading)) setArrived((before) => before + calls);
     else {
       if (dueCalls.current === null) after(followMs, () => reloadList());
       dueCalls.current = (dueCalls.current ?? 0) + calls;
@@ -244,7 +246,7 @@ function List({
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
     // Events can leave the span without a new event, and no frame announces that.
-    if (oldest < span.from && follow && !reading && !isRowFocused()) {
+    if (oldest < span.from && mayReload(follow, reading)) {
       reload();
       setGeneration((before) => before + 1);
     }

@@ -67,8 +67,11 @@ const listRows = new WeakMap<TailEvent, EventRow>();
 
 /** An event of the stream in the form of a list, made once for all cells of its row. */
 export function listRowOf(event: TailEvent): EventRow {
-  const row = listRows.get(event) ?? asListRow(event);
-  listRows.set(event, row);
+  let row = listRows.get(event);
+  if (row === undefined) {
+    row = asListRow(event);
+    listRows.set(event, row);
+  }
   return row;
 }
 

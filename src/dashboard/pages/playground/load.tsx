@@ -66,9 +66,10 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
   // Nothing waits for the version, because the starter is already there.
   if (!bundlesQuery.data) return <QueryProblem query={bundlesQuery} />;
   if (names.length === 0) return null;
+  const latestVersions = new Map(bundles.map((one) => [one.name, one.latest_version]));
   const labelOf = (name: string): string => {
-    const listed = bundles.find((one) => one.name === name);
-    return listed ? `${name} (${listed.latest_version})` : name;
+    const latest = latestVersions.get(name);
+    return latest === undefined ? name : `${name} (${latest})`;
   };
   return (
     <>
