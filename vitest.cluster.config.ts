@@ -12,6 +12,9 @@ const shared = {
   isolate: false,
 };
 
+/** Promises of whole seconds while nodes die: late when other files' nodes start on the same processors. */
+const chaos = 'test/cluster/chaos/**/*.test.ts';
+
 /**
  * Suites of one adapter each, and of nodes that mostly wait or promise whole seconds, on databases and prefixes, or on
  * servers, of their own: some files at a time.
@@ -53,13 +56,17 @@ export default defineConfig({
         resolve: { alias },
         test: {
           ...shared,
-          // Whole fleets whose promises are times: the promises of chaos beside the other files.
+          // Whole fleets.
           name: 'nodes',
           include: ['test/cluster/**/*.test.ts'],
-          exclude: adapters,
+          exclude: [...adapters, chaos],
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
         },
+      },
+      {
+        resolve: { alias },
+        test: { ...shared, name: 'chaos', include: [chaos], maxWorkers: 1, sequence: { groupOrder: 2 } },
       },
     ],
   },

@@ -1,6 +1,6 @@
-// Runs the suites of the cluster's adapters and, beside them, the tests on the other versions of Node; then, alone, the
-// fleets, whose promises are times. The output from the tests on other versions is printed at their end, in one piece.
-// They also go on beside the second run of a suite's failed files.
+// Runs the suites of the cluster's adapters and, beside them, the tests on the other versions of Node; then the fleets,
+// and alone, at the end, the promises while nodes die, which are times. The output from the tests on other versions is
+// printed at their end, in one piece. They also go on beside the second run of a suite's failed files.
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { endWithSignal } from './end-with-signal.mjs';
@@ -18,8 +18,8 @@ function run(args, stdio) {
   return child;
 }
 const ended = (child) => new Promise((resolve) => child.on('close', (code) => resolve(code === 0)));
-const cluster = (project) => {
-  const config = ['--config', 'vitest.cluster.config.ts', '--project', project];
+const cluster = (...projects) => {
+  const config = ['--config', 'vitest.cluster.config.ts', ...projects.flatMap((name) => ['--project', name])];
   return ended(run(['scripts/test-suite.mjs', ...config], 'inherit'));
 };
 
@@ -30,5 +30,5 @@ for (const stream of [nodes.stdout, nodes.stderr]) stream.on('data', (chunk) => 
 
 const passed = await Promise.all([cluster('adapters'), ended(nodes)]);
 process.stdout.write(Buffer.concat(printed));
-passed.push(await cluster('nodes'));
+passed.push(await cluster('nodes', 'chaos'));
 process.exitCode = passed.every(Boolean) ? 0 : 1;

@@ -16,7 +16,8 @@ export const nightlyRuns: readonly NightlyRun[] = [
   { scenario: 'fanout', settings: { agents: 10_000, frame: 32_768, rounds: 5 } },
   { scenario: 'scrape', settings: { agents: 10_000, rounds: 5, seconds: 10 } },
   { scenario: 'traces', settings: { rounds: 9, seconds: 10 } },
-  { scenario: 'storm', settings: { agents: 19_000, rounds: 3, seconds: 60 } },
+  // From one address: a hub keeps the last tenth of its connections for other networks.
+  { scenario: 'storm', settings: { agents: 17_000, rounds: 3, seconds: 60 } },
   { scenario: 'owner', settings: { agents: 1_000_000, rounds: 3 } },
   // As many streams as three processes hold, for ten minutes.
   { scenario: 'cluster', settings: { agents: 45_000, rounds: 5, seconds: 120 } },

@@ -120,9 +120,14 @@ it('shows the figures of the range before, until a person turns the comparison o
   await page.waitForURL(
     (url) => url.pathname.endsWith('/fleet') && url.searchParams.get('compare') === 'off',
   );
+  const comparing: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('compare=previous')) comparing.push(request.url());
+  });
   await page.goto('/dashboard/');
   await figure(page, 'Calls').waitFor();
   expect(await before.count()).toBe(0);
+  expect(comparing).toEqual([]);
   // Another page has no figures of the range before.
   await page.goto('/dashboard/explore');
   await range.click();

@@ -136,6 +136,8 @@ describe('keys alone', () => {
     await tabTo(page, dialog.getByLabel('Label'));
     await page.keyboard.type('by keys');
     await page.keyboard.press('Enter');
+    // The form has a button Close too, which goes when the key arrives.
+    await dialog.getByRole('heading', { name: 'Copy the key now' }).waitFor();
     await tabTo(page, dialog.getByRole('button', { name: 'Close' }));
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'hidden' });

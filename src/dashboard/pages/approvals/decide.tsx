@@ -4,7 +4,7 @@ import { useActionBlockReason } from '../../frame/connection.tsx';
 import { argumentLine } from '../../lib/argument-line.ts';
 import { now } from '../../lib/browser.ts';
 import { useStore } from '../../lib/store.ts';
-import { visible } from '../../lib/text.ts';
+import { endCut, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { unansweredMs } from '../../lib/unanswered.ts';
 import { Field } from '../../ui/form.tsx';
@@ -94,7 +94,7 @@ export function Decide({ approval, isArriving = false, reason, onReason }: Decid
         >
           Approve
           {asksOnce && isSure && (
-            <span className="one-line"> {visible(argumentLine(approval.tool_args)).slice(0, 80)}?</span>
+            <span className="one-line"> {endCut(visible(argumentLine(approval.tool_args)), 80)}?</span>
           )}
         </Button>
         <Button

@@ -3,7 +3,8 @@
 import type { Input } from '../../lib/api.ts';
 import { rangeOf } from '../../lib/moving-range.ts';
 import { ask } from '../../lib/query.ts';
-import { parseSearch } from '../../lib/search.ts';
+import { isCompared } from '../../lib/range.ts';
+import { parseSearch, type Search } from '../../lib/search.ts';
 
 const inEnv = (env: string | undefined): object => (env ? { env } : {});
 
@@ -11,14 +12,16 @@ const inEnv = (env: string | undefined): object => (env ? { env } : {});
 export const waitingInput = (env: string | undefined): Input<'listApprovals'> =>
   ({ query: { sort: 'expires_at', limit: 200, ...inEnv(env) } }) as Input<'listApprovals'>;
 
-/** The figures of the overview, beside those of the range before. */
-export const statsInput = (env: string | undefined): Input<'statsOverview'> =>
-  ({ query: { compare: 'previous', ...inEnv(env) } }) as Input<'statsOverview'>;
+/** The figures of the overview; with a comparison, beside those of the range before. */
+export const statsInput = (search: Search): Input<'statsOverview'> =>
+  ({
+    query: { ...(isCompared(search) ? { compare: 'previous' } : {}), ...inEnv(search.env) },
+  }) as Input<'statsOverview'>;
 
 /** Requests the data that the frame and the overview need first. Without a session, the hub refuses it. */
 export function askAhead({ pathname, search }: Location): void {
   ask('statsOverview');
   if (!/^\/dashboard\/?$/.test(pathname)) return;
   const filters = parseSearch(search);
-  ask('statsOverview', statsInput(filters.env), rangeOf(filters));
+  ask('statsOverview', statsInput(filters), rangeOf(filters));
 }

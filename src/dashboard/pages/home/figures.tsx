@@ -28,7 +28,9 @@ interface FiguresProps {
 export function Figures({ stats, series, env }: FiguresProps): JSX.Element {
   // The stream is newer than the answer.
   const fleet = fleetOf(useStore(fleetByEnv), env) ?? stats.agents;
-  const hasPrevious = isCompared(useFilters()[0]);
+  const isOn = isCompared(useFilters()[0]);
+  // An answer from before the comparison was turned on has no figures of that range.
+  const hasPrevious = isOn && stats.previous !== undefined;
   const { calls = noCalls, previous = noCalls, agents, pending_approvals: pending } = stats;
   const [total, before] = [sumOf(calls), sumOf(previous)];
   const [share, shareBefore] = [percent(calls.denied, total), percent(previous.denied, before)];

@@ -27,7 +27,7 @@ export default function Overview(): JSX.Element {
   const span = spanOf(search, useNow(minuteMs));
   const moving = rangeOf(search);
   const options = { keep: true, moving, ...(span.open ? { refetchMs: minuteMs } : {}) };
-  const stats = useCall('statsOverview', statsInput(env), options);
+  const stats = useCall('statsOverview', statsInput(search), options);
   const series = useCall('statsSeries', { query: { points, ...(env ? { env } : {}) } }, options);
   const question = `${env} ${moving.name}`;
   const isOld = useIsOld(series, question);
