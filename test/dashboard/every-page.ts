@@ -153,7 +153,7 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     shows: (page) => page.getByLabel('Load reported call').filter({ hasText: 'shop-agent' }),
     in: ['region', 'Call'],
   },
-  Changes: { path: '/changes', api: /\/deployments\?limit=200/, shows: cell('shop v1') },
+  Changes: { path: '/changes', api: /\/deployments\?limit=100/, shows: cell('shop v1') },
   Runs: { path: '/runs', api: /\/v1\/runs\?limit=100/, shows: cell('sample-session') },
   'one run': {
     path: '/runs/sample-agent/sample-session',

@@ -75,7 +75,6 @@ it('restores the place in a list after Back', async () => {
   });
   await expect.poll(offset).toBe(2_000);
   // A press opens its peek, beside which rows are cards, and Open page its page.
-  const name = (await box.getByRole('row').nth(16).getByRole('link').textContent()) ?? '';
   const chosen = box.locator('[aria-current]');
   const isInSight = async (): Promise<boolean> => {
     const [row, list] = [await chosen.boundingBox(), await box.boundingBox()];
@@ -83,6 +82,7 @@ it('restores the place in a list after Back', async () => {
   };
   await box.getByRole('row').nth(16).getByRole('link').click();
   await expect.poll(isInSight).toBe(true);
+  const name = (await chosen.getByRole('link').textContent()) ?? '';
   await page.getByRole('link', { name: 'Open page' }).click();
   await page.getByRole('heading', { name: 'Explain' }).first().waitFor();
   await page.goBack();
