@@ -184,7 +184,11 @@ export async function startBenchHub({
   };
   // Before the removal of folders that outlast the hub.
   process.prependOnceListener('exit', remove);
-  const withdraw = onInterrupt(remove);
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const withdraw = onInterrupt(() => {
+    remove();
+    return exited;
+  });
   const stop = async (): Promise<void> => {
     await endProcess(child);
     process.off('exit', remove);

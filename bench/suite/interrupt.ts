@@ -6,14 +6,17 @@ const removalMs = 10_000;
 /** A terminal and npm both send the signal of one Ctrl-C. */
 const repeatMs = 1000;
 
-const processEnds = new Set<() => void>();
+const processEnds = new Set<() => unknown>();
 const removals = new Set<() => Promise<void>>();
 let interruptedAt: number | null = null;
 
 export const isInterrupted = (): boolean => interruptedAt !== null;
 
-/** @param end called before any removal; may be called again later @returns withdraws it */
-export function onInterrupt(end: () => void): () => void {
+/**
+ * @param end called before any removal, which waits until it resolves; may be called again later
+ * @returns withdraws it
+ */
+export function onInterrupt(end: () => unknown): () => void {
   processEnds.add(end);
   return () => void processEnds.delete(end);
 }
@@ -30,9 +33,11 @@ async function end(code: number): Promise<void> {
   if (interruptedAt !== null || removals.size === 0) process.exit(code);
   interruptedAt = now;
   process.stderr.write('Removing what this run has stored. A second Ctrl-C ends it at once.\n');
-  for (const endProcess of processEnds) endProcess();
   const limit = new AbortController();
-  const results = Promise.allSettled([...removals].map((remove) => remove()));
+  // A process that still ends would store again what is removed.
+  const results = Promise.allSettled([...processEnds].map((endProcess) => endProcess())).then(() =>
+    Promise.allSettled([...removals].map((remove) => remove())),
+  );
   await Promise.race([results, delay(removalMs, null, { signal: limit.signal })]);
   limit.abort();
   process.exit(code);

@@ -6,6 +6,7 @@ import { type Admin, setUp } from '../admin.ts';
 import type { BenchServices } from '../services.ts';
 import { CannotRun } from './failure.ts';
 import { checkReached, type Hub, type HubOptions, startBenchHub, withSlowDowns } from './hub.ts';
+import { isInterrupted } from './interrupt.ts';
 import { newStoredName } from './stored-names.ts';
 
 export interface BenchNodes {
@@ -65,7 +66,7 @@ async function startNode(options: HubOptions): Promise<Hub> {
     try {
       return await startBenchHub(options);
     } catch (error) {
-      if (tries === maxStarts || !(error instanceof CannotRun)) throw error;
+      if (tries === maxStarts || isInterrupted() || !(error instanceof CannotRun)) throw error;
       process.stderr.write(`${error.message} The node starts again.\n`);
     }
   }
