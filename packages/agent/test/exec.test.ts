@@ -175,9 +175,11 @@ describe.skipIf(problem !== null)(`in isolation${problem === null ? '' : ` (not 
     const { port } = server.address() as AddressInfo;
     await writeFile(
       join(work, 'get.cjs'),
-      `const { request } = require('node:http');
+      // An agent of its own: Node's global one may take the proxy of the environment, and would ask it for itself.
+      `const { Agent, request } = require('node:http');
+       const agent = new Agent();
        const proxy = process.env.http_proxy && new URL(process.env.http_proxy);
-       const ask = (options) => new Promise((resolve) => request(options, (answer) => {
+       const ask = (options) => new Promise((resolve) => request({ agent, ...options }, (answer) => {
          let text = answer.statusCode + ' ';
          answer.on('data', (chunk) => { text += chunk; }).on('end', () => resolve(text.trim()));
        }).on('connect', ({ statusCode }, socket) => resolve('connect ' + statusCode, socket.destroy()))
