@@ -77,12 +77,20 @@ export const clockTime = formatter({ hour: '2-digit', minute: '2-digit', hourCyc
 /** Day and month, for charts of several days. */
 export const dayName = formatter({ day: '2-digit', month: 'short' });
 
+/** The day first, if it is not today. */
+const withDay =
+  (clock: typeof clockTime): typeof clockTime =>
+  (instant, utc) => {
+    const [day, now] = [dayName(instant, utc), serverNow()];
+    const isToday = Math.abs(now - instant) < dayMs && dayName(now, utc) === day;
+    return `${isToday ? '' : `${day} `}${clock(instant, utc)}`;
+  };
+
 /** Time and milliseconds, for lists of events: `04:51:02.123`, or `23 Nov 04:51:02.123` if it is not today. */
-export function preciseTime(instant: number, utc: boolean): string {
-  const [day, now] = [dayName(instant, utc), serverNow()];
-  const isToday = Math.abs(now - instant) < dayMs && dayName(now, utc) === day;
-  return `${isToday ? '' : `${day} `}${clockWithMilliseconds(instant, utc)}`;
-}
+export const preciseTime = withDay(clockWithMilliseconds);
+
+/** For lists of changes: `04:51`, or `23 Nov 04:51` if it is not today. */
+export const minuteTime = withDay(clockTime);
 
 /** Shortens a long text to its start and its end. */
 export const middleCut = (text: string, max: number): string =>

@@ -78,27 +78,44 @@ export function Button({
   );
 }
 
-/** A relative time. The absolute time is in the tooltip. */
-export function Time({ at, className }: Readonly<{ at: string | null; className?: string }>): JSX.Element {
-  const now = useNow(10_000);
+interface PreciseTimeProps {
+  readonly at: string;
+  readonly format?: typeof preciseTime;
+}
+
+/** Words for a time, such as the time left. The absolute time is in the tooltip. */
+export function TimeWords({
+  at,
+  className,
+  children,
+}: Readonly<{ at: string; className?: string | undefined; children: ReactNode }>): JSX.Element {
   const { utc } = usePrefs();
-  if (at === null) return <span className="muted">never</span>;
-  const instant = Date.parse(at);
   return (
-    <time dateTime={at} title={absolute(instant, utc)} className={className}>
-      {relative(instant, now)}
+    <time dateTime={at} title={absolute(Date.parse(at), utc)} className={className}>
+      {children}
     </time>
   );
 }
 
-/** An absolute time with milliseconds. The relative time is in the tooltip. */
-export function PreciseTime({ at }: { readonly at: string }): JSX.Element {
+/** A relative time. The absolute time is in the tooltip. */
+export function Time({ at, className }: Readonly<{ at: string | null; className?: string }>): JSX.Element {
+  const now = useNow(10_000);
+  if (at === null) return <span className="muted">never</span>;
+  return (
+    <TimeWords at={at} className={className}>
+      {relative(Date.parse(at), now)}
+    </TimeWords>
+  );
+}
+
+/** An absolute time. The relative time is in the tooltip. @param format default: with milliseconds */
+export function PreciseTime({ at, format = preciseTime }: PreciseTimeProps): JSX.Element {
   const now = useNow(10_000);
   const { utc } = usePrefs();
   const instant = Date.parse(at);
   return (
     <time dateTime={at} title={`${relative(instant, now)} (${absolute(instant, utc)})`}>
-      {preciseTime(instant, utc)}
+      {format(instant, utc)}
     </time>
   );
 }

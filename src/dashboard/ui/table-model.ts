@@ -36,6 +36,8 @@ export interface Column<R> {
   readonly width?: number;
   /** Distance to the left edge at which the column stays in sight, in pixels. Undefined: it scrolls. */
   readonly left?: number;
+  /** Hidden until a person chooses it from the menu of the table. */
+  readonly isOptional?: boolean;
   /** Position in a card: without a label, or beside the name of the row. Default: below it, with its label. */
   readonly inCard?: 'plain' | 'beside';
 }
@@ -106,7 +108,6 @@ const sortText = ([by]: SortingState): string | undefined => by && `${by.desc ? 
 export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
   const { name, rows, columns, keyOf, sortAs = 'sort', selected = noneSelected, onSelect } = props;
   const { hidden } = usePrefs();
-  const off = hidden[name];
   const latestRows = useRef<readonly R[]>([]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key of a row depends on the row alone
   const data = useMemo(() => sharedRows(latestRows.current, rows, keyOf), [rows]);
@@ -125,10 +126,10 @@ export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
       })),
     [columns],
   );
-  const columnVisibility = useMemo(
-    () => Object.fromEntries((off ?? []).filter((key) => key !== columns[0]?.key).map((key) => [key, false])),
-    [off, columns],
-  );
+  const columnVisibility = useMemo(() => {
+    const off = hidden[name] ?? columns.filter((one) => one.isOptional).map(({ key }) => key);
+    return Object.fromEntries(off.filter((key) => key !== columns[0]?.key).map((key) => [key, false]));
+  }, [hidden, name, columns]);
   const sorting = useMemo(() => sortingOf(sortedBy, columns), [sortedBy, columns]);
   const rowSelection = useMemo(
     () => Object.fromEntries([...selected].map((id): [string, true] => [id, true])),

@@ -163,6 +163,7 @@ const steadyWords = `(() => {
     [/\\d+ (s|min|h)( \\d+ (s|min))? left/g, '4 min left'],
     [/(in|oldest|since|for) \\d+ (ms|s|min|h|d)( \\d+ (s|min))?\\b/g, '$1 5 min'],
   ];
+  for (const { firstChild } of document.querySelectorAll('.change-row > time')) firstChild.data = '12:00';
   // The ring of a countdown is its time left.
   for (const ring of document.querySelectorAll('.countdown-left')) ring.style.strokeDasharray = 'none';
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -10,7 +10,7 @@ import { type Env as Environment, envs, useEnv, useFilters } from '../../lib/sea
 import { count, counted, duration, loadedText } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { NameLink } from '../../ui/names.tsx';
-import { Button, Data, Empty, Env } from '../../ui/parts.tsx';
+import { Button, Data, Empty, Env, TimeWords } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Table } from '../../ui/table.tsx';
 import { type Agent, agentColumns } from './columns.tsx';
@@ -172,7 +172,9 @@ function CellParts({ name, cell }: { readonly name: string; readonly cell: Cell 
             );
           })}
           {starts.length > 0 && (
-            <span className="tone-drift">oldest {duration(now - Math.min(...starts))}</span>
+            <TimeWords at={new Date(Math.min(...starts)).toISOString()} className="tone-drift">
+              oldest {duration(now - Math.min(...starts))}
+            </TimeWords>
           )}
         </>
       )}

@@ -11,7 +11,7 @@ import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { DataLink } from '../../ui/names.tsx';
 import { usePhone } from '../../ui/narrow.ts';
-import { Data, Env, Line, Time, Verdict } from '../../ui/parts.tsx';
+import { Data, Env, Line, Time, TimeWords, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { ReadToEnd } from '../../ui/read-to-end.tsx';
 import { type EventRow, payloadField } from '../events/event-row.ts';
@@ -28,7 +28,10 @@ export function Countdown({ approval }: { readonly approval: Approval }): JSX.El
   const left = Math.max(0, deadlineOf(approval) - useNow(1_000));
   const part = Math.min(1, left / (approval.timeout_seconds * 1000));
   return (
-    <span className={`countdown numbers ${left < urgentMs ? 'countdown-urgent' : ''}`}>
+    <TimeWords
+      at={new Date(deadlineOf(approval)).toISOString()}
+      className={`countdown numbers ${left < urgentMs ? 'countdown-urgent' : ''}`}
+    >
       <svg viewBox="0 0 36 36" width="20" height="20" aria-hidden="true" focusable="false">
         <circle cx="18" cy="18" r="15" className="countdown-track" />
         <circle
@@ -40,7 +43,7 @@ export function Countdown({ approval }: { readonly approval: Approval }): JSX.El
         />
       </svg>
       {left === 0 ? 'expired' : `${duration(left)} left`}
-    </span>
+    </TimeWords>
   );
 }
 

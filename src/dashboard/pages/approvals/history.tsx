@@ -28,15 +28,15 @@ type Decided = Reply<'listApprovals'>[number];
 
 const columns: readonly Column<Decided>[] = [
   nameColumn('tool', 'Tool', (one) => one.tool_name, 1.2),
-  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.6),
-  lineColumn('arguments', 'Arguments', (one) => argumentLine(one.tool_args), 2),
+  verdictColumn('outcome', 'Outcome', (one) => one.status, 1.4),
+  lineColumn('arguments', 'Arguments', (one) => argumentLine(one.tool_args), 1.8),
   nameColumn('contract', 'Contract', (one) => one.contract_name, 1.3),
-  nameColumn('agent', 'Agent', (one) => one.agent_id, 1.4),
+  nameColumn('agent', 'Agent', (one) => one.agent_id, 1.3),
   envColumn('env', 'Environment', (one) => one.env, 1.4),
-  nameOrColumn('nobody', false)('by', 'Decided by', (one) => one.decided_by, 1.6),
+  nameOrColumn('nobody', false)('by', 'Decided by', (one) => one.decided_by, 1.4),
   wordColumn('through', 'Channel', (one) => one.decided_via && channelWord(one.decided_via), 1.1),
-  textColumn(80)('reason', 'Reason', (one) => textOrNull(one.decision_reason), 1.7),
-  instantColumn('when', 'Time', (one) => one.decided_at ?? one.created_at, 1.6),
+  textColumn(80)('reason', 'Reason', (one) => textOrNull(one.decision_reason), 1.5),
+  instantColumn('when', 'Time', (one) => one.decided_at ?? one.created_at),
 ];
 
 export const inboxLanguage: QueryLanguage = {

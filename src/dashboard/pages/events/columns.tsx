@@ -28,7 +28,7 @@ export const toneOf = ({ verdict, mode }: EventRow): string => lookOf(verdictWor
 /** The widths add up to the list beside the filters on a screen of 1,440 px. */
 const listed: readonly Column<EventRow>[] = [
   instantColumn('time', 'Time', (row) => row.timestamp),
-  nameColumn('tool', 'Tool', (row) => row.tool_name, 1.3),
+  nameColumn('tool', 'Tool', (row) => row.tool_name, 1.2),
   {
     ...verdictColumn<EventRow>(
       'verdict',
@@ -39,10 +39,10 @@ const listed: readonly Column<EventRow>[] = [
     cell: ({ verdict, mode }) => <CallVerdict verdict={verdict} mode={mode} />,
   },
   proseColumn('then', 'Then', afterCall, 0.9),
-  lineColumn('arguments', 'Arguments', argumentsOf, 1.6),
+  lineColumn('arguments', 'Arguments', argumentsOf, 1.5),
   nameColumn('agent', 'Agent', (row) => row.agent_id, 1.2),
-  nameColumn('contract', 'Contract', (row) => payloadText(row, 'decision_name'), 1.3),
-  proseColumn('reason', 'Reason', (row) => payloadText(row, 'reason'), 1.1),
+  nameColumn('contract', 'Contract', (row) => payloadText(row, 'decision_name'), 1.2),
+  proseColumn('reason', 'Reason', (row) => payloadText(row, 'reason')),
   envColumn('env', 'Environment', (row) => row.env, 1.4),
 ];
 

@@ -10,7 +10,7 @@ import { CallArguments } from '../../ui/arguments.tsx';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { DataLink, DataParagraph, NameLink } from '../../ui/names.tsx';
-import { Button, Data, Env, PreciseTime, Time, Verdict } from '../../ui/parts.tsx';
+import { Button, Data, Env, PreciseTime, Time, TimeWords, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { thingPage } from '../../ui/thing-page.tsx';
 import { type EventRow, payloadField } from './event-row.ts';
@@ -285,9 +285,9 @@ function Run({ id, eventId }: { readonly id: string; readonly eventId: string })
           >
             <CallVerdict {...event} />
             <NameLink link={linkTo.event(event.id)} text={event.tool_name} />
-            <span className="muted numbers" title={event.timestamp}>
+            <TimeWords at={event.timestamp} className="muted numbers">
               +{duration(Math.max(0, Date.parse(event.timestamp) - began))}
-            </span>
+            </TimeWords>
           </li>
         ))}
       </ol>

@@ -8,7 +8,7 @@ import { useEnv } from '../../lib/search.ts';
 import { count, counted, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { Icon, type IconName } from '../../ui/icons.tsx';
-import { Data, Empty, Env, Time } from '../../ui/parts.tsx';
+import { Data, Empty, Env, Time, TimeWords } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 
 type AttentionItem = Reply<'attention'>['items'][number];
@@ -211,7 +211,7 @@ function Sentence({ item }: { readonly item: AttentionItem }): JSX.Element {
       </span>
       <span className="muted">
         {item.deadline ? (
-          <Left at={Date.parse(item.deadline)} />
+          <Left at={item.deadline} />
         ) : (
           item.since && (
             <>
@@ -228,7 +228,11 @@ function Sentence({ item }: { readonly item: AttentionItem }): JSX.Element {
   );
 }
 
-function Left({ at }: { readonly at: number }): JSX.Element {
-  const left = at - useNow(1_000);
-  return <span className="numbers">{left > 0 ? `${duration(left)} left` : 'expired'}</span>;
+function Left({ at }: { readonly at: string }): JSX.Element {
+  const left = Date.parse(at) - useNow(1_000);
+  return (
+    <TimeWords at={at} className="numbers">
+      {left > 0 ? `${duration(left)} left` : 'expired'}
+    </TimeWords>
+  );
 }

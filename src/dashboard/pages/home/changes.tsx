@@ -7,10 +7,10 @@ import type { HostedReply } from '../../lib/hosted.ts';
 import { useHosted } from '../../lib/hosted-query.ts';
 import { useCall, useIsAnswered } from '../../lib/query.ts';
 import { type Env as Environment, useEnv } from '../../lib/search.ts';
-import { count, counted, textOrNull } from '../../lib/text.ts';
+import { count, counted, minuteTime, textOrNull } from '../../lib/text.ts';
 import { useFrames } from '../../live/use-frames.ts';
 import { DataLink } from '../../ui/names.tsx';
-import { Data, Empty, Env, Time } from '../../ui/parts.tsx';
+import { Data, Empty, Env, PreciseTime } from '../../ui/parts.tsx';
 import { Failed, QueryPending, StaleNotice } from '../../ui/query-result.tsx';
 
 interface Change {
@@ -129,9 +129,9 @@ export function Changes(): JSX.Element {
       ) : (
         <ul className="feed">
           {all.slice(0, 12).map(({ id, at, text }) => (
-            <li key={id} className="feed-row">
+            <li key={id} className="feed-row change-row">
+              <PreciseTime at={at} format={minuteTime} />
               <span>{text}</span>
-              <Time at={at} className="muted" />
             </li>
           ))}
         </ul>

@@ -9,6 +9,7 @@ import { useStore } from '../../lib/store.ts';
 import { count, duration } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { fleetByEnv, fleetOf } from '../../live/fleet.ts';
+import { TimeWords } from '../../ui/parts.tsx';
 import { Ribbon, Sparkline, sumOf } from '../../ui/ribbon.tsx';
 
 const noCalls: Calls = { allowed: 0, denied: 0, would_deny: 0, asked: 0 };
@@ -82,7 +83,7 @@ const compact = (value: number): string => count(Math.round(Math.abs(value)));
 function Deadline({ at }: { readonly at: string | null }): JSX.Element | null {
   const now = useNow(1_000);
   const left = at === null ? 0 : Date.parse(at) - now;
-  return left > 0 ? <>the next expires in {duration(left)}</> : null;
+  return at !== null && left > 0 ? <TimeWords at={at}>the next expires in {duration(left)}</TimeWords> : null;
 }
 
 function Figure({

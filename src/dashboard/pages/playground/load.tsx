@@ -4,10 +4,10 @@ import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useEffectEvent, useRef } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { rangeOf } from '../../lib/moving-range.ts';
+import { usePrefs } from '../../lib/prefs.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { relative } from '../../lib/text.ts';
-import { useNow } from '../../lib/ticker.ts';
+import { preciseTime } from '../../lib/text.ts';
 import { Choice } from '../../ui/choice.tsx';
 import { Select } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
@@ -139,7 +139,7 @@ export function LoadCall({
   const [search, change] = useFilters();
   const { event = '' } = search;
   const env = useEnv();
-  const now = useNow(10_000);
+  const { utc } = usePrefs();
   const query = { limit: newest, ...(env ? { env } : {}) };
   const list = useCall('searchEvents', { query }, { moving: rangeOf(search) });
   const eventQuery = useCall('getEvent', { params: { event_id: event } }, { enabled: event !== '' });
@@ -158,7 +158,7 @@ export function LoadCall({
               (one) =>
                 [
                   one.id,
-                  `${one.tool_name.slice(0, 60)}, ${one.agent_id.slice(0, 60)}, ${relative(Date.parse(one.timestamp), now)}`,
+                  `${one.tool_name.slice(0, 60)}, ${one.agent_id.slice(0, 60)}, ${preciseTime(Date.parse(one.timestamp), utc)}`,
                 ] as const,
             ),
           ]}

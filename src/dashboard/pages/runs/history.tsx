@@ -10,7 +10,7 @@ import { duration, textOrNull } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { usePhone } from '../../ui/narrow.ts';
-import { Button, Data, Name, Time, Verdict } from '../../ui/parts.tsx';
+import { Button, Data, Name, Time, TimeWords, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Explain } from '../events/explain.tsx';
@@ -69,9 +69,9 @@ export function RunHistory({
               className="timeline-row run-step"
               aria-current={event === current ? 'true' : undefined}
             >
-              <span className="step-time numbers" title={event.timestamp}>
+              <TimeWords at={event.timestamp} className="step-time numbers">
                 +{duration(Date.parse(event.timestamp) - start)}
-              </span>
+              </TimeWords>
               <Verdict word={event.action} />
               <span className="step-what">
                 {isSplit ? (
