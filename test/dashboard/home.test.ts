@@ -158,7 +158,8 @@ describe('what needs attention', () => {
     await page.getByRole('heading', { name: 'Deployment of shop v1 to production' }).waitFor();
     await page.goBack();
     await attention.getByRole('link', { name: 'Explore no-prod-sql' }).click();
-    await page.waitForURL((url) => url.searchParams.get('q') === 'contract:no-prod-sql');
+    await page.waitForURL((url) => url.searchParams.get('q') === 'verdict:denied contract:no-prod-sql');
+    expect(new URL(page.url()).searchParams.get('env')).toBe('production');
     await page.getByRole('grid', { name: 'Events' }).getByText('tool-1').first().waitFor();
     noFaults(seen);
     await seen.context.close();

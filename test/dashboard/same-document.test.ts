@@ -121,3 +121,25 @@ itAtNight('of a ruleset ask in the same way', async () => {
   noFaults(seen);
   await seen.context.close();
 });
+
+it('have a page for each deployment, which says how it ended', async () => {
+  const { body: all } = await hub.call('GET', '/api/v1/deployments', { cookie });
+  const [last, ...earlier] = all as readonly { readonly id: string; readonly bundle_version: number }[];
+  const first = earlier.at(-1);
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const main = page.getByRole('main');
+  await page.goto(`/dashboard/changes/deployment/${first?.id}`);
+  await main.getByText(/^\s*shop v1 was deployed to production until v2 replaced it /).waitFor();
+  await main.getByText('This deployment is over.').waitFor();
+  await page.goto(`/dashboard/changes/deployment/${last?.id}`);
+  await main.getByText(`shop v${last?.bundle_version} is deployed to production.`).waitFor();
+  const path = '/api/v1/deployments/current?env=production&bundle_name=shop';
+  expect((await hub.call('DELETE', path, { cookie })).status).toBe(204);
+  await page.reload();
+  await main
+    .getByText(`shop v${last?.bundle_version} was deployed to production until admin`, { exact: false })
+    .waitFor();
+  noFaults(seen);
+  await seen.context.close();
+});

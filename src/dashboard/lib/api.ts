@@ -34,6 +34,8 @@ export class ApiError extends Error {
   readonly retryAfter: number | null;
   /** The same as a time of this machine, in epoch milliseconds. */
   readonly retryAt: number | null;
+  /** The request's id in the hub's log; null without an answer of the hub. */
+  readonly requestId: string | null;
 
   /** @param errors refused fields, if the answer contains them beside its message */
   constructor(
@@ -42,6 +44,7 @@ export class ApiError extends Error {
     detail: unknown,
     retryAfter: number | null,
     errors: unknown = [],
+    requestId: string | null = null,
   ) {
     const list = Array.isArray(detail) ? detail : Array.isArray(errors) ? errors.slice(0, maxErrors) : [];
     const problems = list as { loc: (string | number)[]; msg: string }[];
@@ -65,6 +68,7 @@ export class ApiError extends Error {
     this.code = code;
     this.fields = Object.fromEntries(messagesByField);
     this.retryAfter = retryAfter;
+    this.requestId = requestId;
     this.retryAt = retryAfter === null ? null : now() + retryAfter * 1000;
   }
 }
@@ -230,6 +234,7 @@ export function errorOf(response: Response, text: string): ApiError {
     problem.detail,
     Number.isFinite(seconds) ? seconds : null,
     problem.errors,
+    response.headers.get('x-request-id'),
   );
 }
 

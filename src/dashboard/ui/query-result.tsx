@@ -62,6 +62,11 @@ export function Failed({
         <p>Ask an admin to do this, or to give you the admin role.</p>
       )}
       {error.retryAt !== null && <RetryTime at={error.retryAt} />}
+      {error.status >= 500 && error.requestId !== null && (
+        <p className="muted">
+          Request ID for the hub's operators: <Data text={error.requestId} max={40} />
+        </p>
+      )}
       {seenAt !== undefined && (
         <p>
           <DataTime at={seenAt} />

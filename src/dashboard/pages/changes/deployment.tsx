@@ -55,6 +55,7 @@ function One({
   const hashOf = (of: number) => versions.data?.find((one) => one.version === of)?.revision_hash;
   const place = history.data?.findIndex((one) => one.id === id) ?? -1;
   const replaced = place < 0 ? undefined : history.data?.[place + 1]?.bundle_version;
+  const [listed, next] = [history.data?.[place], history.data?.[place - 1]];
   // The same document under another number is nothing to go back to.
   const isSame = replaced === undefined || hashOf(replaced) === hashOf(version);
   const earlier = isSame ? undefined : replaced;
@@ -64,12 +65,15 @@ function One({
   return (
     <>
       <p>
-        <span className="tone-allow">
-          <Icon name="check" />
-        </span>{' '}
-        <DataLink link={linkTo.bundle(name)} text={`${name} v${version}`} max={160} mono={false} /> is
-        deployed to {env}
-        {forced ? ' despite errors (forced)' : ''}.
+        {isCurrent && (
+          <span className="tone-allow">
+            <Icon name="check" />
+          </span>
+        )}{' '}
+        <DataLink link={linkTo.bundle(name)} text={`${name} v${version}`} max={160} mono={false} />{' '}
+        {isCurrent ? 'is' : 'was'} deployed to {env}
+        {forced ? ' despite errors (forced)' : ''}
+        {!isCurrent && <End undeployed={listed} next={next} />}.
         {reason !== null && <Data before=" Reason: " text={reason} mono={false} max={500} />}
       </p>
       <p className="muted">
@@ -109,6 +113,29 @@ function One({
           </ChangeButton>
         </div>
       )}
+    </>
+  );
+}
+
+type Listed = Reply<'listDeployments'>[number];
+
+/** The end of a deployment that is not the current one. */
+function End({
+  undeployed,
+  next,
+}: Readonly<{ undeployed: Listed | undefined; next: Listed | undefined }>): JSX.Element | null {
+  if (undeployed?.undeployed_at != null)
+    return (
+      <>
+        {' '}
+        until <Data text={undeployed.undeployed_by ?? 'a person'} mono={false} max={80} /> undeployed it{' '}
+        <Time at={undeployed.undeployed_at} />
+      </>
+    );
+  return next === undefined ? null : (
+    <>
+      {' '}
+      until v{next.bundle_version} replaced it <Time at={next.created_at} />
     </>
   );
 }

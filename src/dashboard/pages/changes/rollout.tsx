@@ -55,7 +55,8 @@ export function RolloutProgress({ id, version }: Readonly<{ id: string; version:
 
 function Numbers({ rollout, version }: { readonly rollout: Rollout; readonly version: number }): JSX.Element {
   const { connected, running, behind, unknown, current, versions, agents } = rollout;
-  if (!current) return <p>A newer deployment replaced this version, so agents no longer load it.</p>;
+  if (!current)
+    return <p>This deployment is over. Agents that connect now do not get this version from it.</p>;
   if (connected === 0)
     return <p className="numbers">No connected agents. Each agent gets this version when it connects.</p>;
   const others = versions.filter((one) => one.version !== version);

@@ -101,9 +101,14 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
         {duration(Number(facts.window_seconds) * 1000)}
       </>
     ),
-    link: ({ subject, since }) => ({
+    link: ({ subject, since, env }) => ({
       to: '/explore',
-      ...search({ decision_name: subject.id, from: since ?? undefined }),
+      ...search({
+        verdict: 'denied',
+        decision_name: subject.id,
+        from: since ?? undefined,
+        env: env ?? undefined,
+      }),
     }),
     act: 'Explore',
   },

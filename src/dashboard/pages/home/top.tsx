@@ -52,9 +52,14 @@ function TopList({
             <ul className="top-rows">
               {rows.map((row) => (
                 <li key={row.value}>
-                  <Link to="/explore" search={{ [filter]: row.value ?? '' } as never}>
-                    <Name text={row.value ?? ''} />
-                  </Link>
+                  {/* Many agents or tools beyond the counted ones are one row, which no filter matches. */}
+                  {row.value === 'other' ? (
+                    'other'
+                  ) : (
+                    <Link to="/explore" search={{ [filter]: row.value ?? '' } as never}>
+                      <Name text={row.value ?? ''} />
+                    </Link>
+                  )}
                   <Ribbon calls={callsOf(row)} />
                   <Sparkline {...barsOf(row)} max={max} />
                   <span className="numbers">{count(row.total)}</span>
