@@ -157,7 +157,7 @@ function make(writer: Writer, commit: Commit, flush: () => void): void {
 }
 
 describe('summaries and runs', () => {
-  it.each(Array.from({ length: runsOf(200, 2) }, (_, seed) => seed))(
+  it.each(Array.from({ length: runsOf(200, 10) }, (_, seed) => seed))(
     'are whole after a kill, whatever was gathered (seed %i)',
     (seed) => {
       const random = randomOf(`summaries ${seed}`);
