@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Bands, bandsOf, readBands } from '../../bench/guard/bands.ts';
 import { describeGains, figuresOfRuns } from '../../bench/guard/counts.ts';
-import { countBuild, type GuardRun, guardFigures } from '../../bench/guard/measure.ts';
+import { countBuild, type GuardRun, guardFigures, shortSizes } from '../../bench/guard/measure.ts';
 import { exitCodeOf } from '../../bench/suite/figures.ts';
 import { checkSlowDowns, makeTenants, openHub, slowDowns } from '../../bench/suite/hub.ts';
 import { root } from '../../bench/suite/root.ts';
-import { isNightly, itAtNight } from '../runs.ts';
+import { isNightly } from '../runs.ts';
 
 const bands: Bands = {
   'counts.statements': {
@@ -88,10 +88,10 @@ describe('the guard', () => {
     ['extra-statement', ['counts.statements']],
     ['encode-per-client', ['counts.deploy_encodings']],
   ];
-  itAtNight.each(slowCases)(
+  it.each(slowCases)(
     'notices %s and names its figure',
     async (slow, ids) => {
-      const measured = await countBuild({ folder: root, slow: [slow], seed: 1 }, 3);
+      const measured = await countBuild({ folder: root, slow: [slow], seed: 1, sizes: shortSizes }, 3);
       const missed = figuresOfRuns(measured, readBands()).filter(({ verdict }) => verdict === 'missed');
       expect(missed.map(({ id }) => id)).toEqual(expect.arrayContaining(ids));
     },
@@ -111,7 +111,7 @@ describe('the guard', () => {
     const busy = await openHub({ ...choice, slow: ['extra-statement'] }, { preloads: ['loop'] });
     await makeTenants(busy, 1);
     await busy.stop();
-    // Per commit the slow-down above is noticed by the same counts.
+    // The cases above count this slow-down in each commit.
     if (!isNightly) return;
     const counted = await openHub({ ...choice, slow: ['extra-statement'] }, { preloads: ['count'] });
     await makeTenants(counted, 1);

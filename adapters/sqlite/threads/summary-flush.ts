@@ -2,7 +2,7 @@
 // of them that comes after an acknowledged event. Reads that wait share one flush.
 import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
 
-/** Milliseconds between the first event that is not counted and the flush. */
+/** Milliseconds between the first event that is not counted and the flush, and between a failed flush and the next. */
 const flushMs = 900;
 
 export class SummaryFlush {
@@ -13,6 +13,7 @@ export class SummaryFlush {
   #flushed = 0;
   #running: Promise<void> | null = null;
   #timer: Timer | null = null;
+  #isStopped = false;
 
   /** @param send has the writer flush; resolves when that is durable */
   constructor(send: () => Promise<unknown>, clock: Pick<Clock, 'after'>) {
@@ -23,11 +24,7 @@ export class SummaryFlush {
   /** A batch is acknowledged. */
   note(): void {
     this.#acknowledged++;
-    this.#timer ??= this.#clock.after(flushMs, () => {
-      this.#timer = null;
-      // The batch after it tries again; a start counts what is left.
-      this.finish().catch(() => {});
-    });
+    this.#startTimer();
   }
 
   /** Resolves when all batches that are acknowledged now are counted. @throws as `send` */
@@ -39,8 +36,19 @@ export class SummaryFlush {
     }
   }
 
+  /** A start counts what is left. */
   stop(): void {
+    this.#isStopped = true;
     this.#timer?.cancel();
+  }
+
+  #startTimer(): void {
+    if (this.#isStopped) return;
+    this.#timer ??= this.#clock.after(flushMs, () => {
+      this.#timer = null;
+      // #flush starts the timer again.
+      this.finish().catch(() => {});
+    });
   }
 
   async #flush(): Promise<void> {
@@ -48,6 +56,9 @@ export class SummaryFlush {
     try {
       await this.#send();
       this.#flushed = acknowledged;
+    } catch (error) {
+      this.#startTimer();
+      throw error;
     } finally {
       this.#running = null;
     }

@@ -16,6 +16,7 @@ import type { AuditNote } from '../../../src/audit/record.ts';
 import type { EventBatch } from '../../../src/event/port.ts';
 import type { EventInput } from '../../../src/event/record.ts';
 import { hourMs } from '../../../src/shared/duration.ts';
+import type { Clock } from '../../../src/shared/ports/clock.ts';
 import { aBatch } from '../../conformance/events.ts';
 import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
 import { type Random, random as randomOf } from '../../random.ts';
@@ -157,7 +158,7 @@ function make(writer: Writer, commit: Commit, flush: () => void): void {
 }
 
 describe('summaries and runs', () => {
-  it.each(Array.from({ length: runsOf(200, 2) }, (_, seed) => seed))(
+  it.each(Array.from({ length: runsOf(200, 10) }, (_, seed) => seed))(
     'are whole after a kill, whatever was gathered (seed %i)',
     (seed) => {
       const random = randomOf(`summaries ${seed}`);
@@ -235,6 +236,60 @@ describe('a read of summaries', () => {
     await late;
     await flush.finish();
     expect(ends).toHaveLength(2);
+  });
+
+  it('tries a failed flush again within a second, without a batch or a read', async () => {
+    let calls = 0;
+    const timers: (() => void)[] = [];
+    const clock: Pick<Clock, 'after'> = {
+      after(ms, task) {
+        expect(ms).toBeLessThanOrEqual(1000);
+        timers.push(task);
+        return { cancel() {} };
+      },
+    };
+    const flush = new SummaryFlush(async () => {
+      if (++calls < 3) throw new Error('no room');
+    }, clock);
+    flush.note();
+    for (const n of [1, 2, 3]) {
+      expect(timers).toHaveLength(n);
+      timers.at(-1)?.();
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(calls).toBe(n);
+    }
+    expect(timers).toHaveLength(3);
+  });
+
+  it('tries again by itself after a read failed, and not once it is stopped', async () => {
+    let calls = 0;
+    let reject: (error: Error) => void = () => {};
+    const timers: (() => void)[] = [];
+    const flush = new SummaryFlush(
+      () => {
+        calls++;
+        return new Promise<void>((_, no) => {
+          reject = no;
+        });
+      },
+      {
+        after(_, task) {
+          timers.push(task);
+          return { cancel() {} };
+        },
+      },
+    );
+    flush.note();
+    timers[0]?.();
+    const read = flush.finish();
+    reject(new Error('no room'));
+    await expect(read).rejects.toThrow('no room');
+    expect({ calls, timers: timers.length }).toEqual({ calls: 1, timers: 2 });
+    timers[1]?.();
+    flush.stop();
+    reject(new Error('no room'));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect({ calls, timers: timers.length }).toEqual({ calls: 2, timers: 2 });
   });
 
   it('fails with its flush, and the next one tries again', async () => {
