@@ -1,21 +1,30 @@
 // kill -9 at any moment loses nothing acknowledged: one hub under load from agents, senders, deciders and a deployer,
-// killed again and again.
+// killed again and again. Statistics, runs and the audit chain are what a recount of the events gives.
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkCounter } from '../cluster/chaos/check/counter.ts';
+import { checkChain, checkRuns, checkStatistics, readStored } from '../cluster/chaos/check/derived.ts';
 import { checkEvents } from '../cluster/chaos/check/events.ts';
 import { checkOrder, checkVersions } from '../cluster/chaos/check/streams.ts';
 import { agents, allOn, close, open } from '../cluster/chaos/crowd.ts';
 import { killAgain } from '../cluster/chaos/faults.ts';
 import { type Fleet, startEmbedded } from '../cluster/chaos/fleet.ts';
 import { type Call, History } from '../cluster/chaos/history.ts';
-import { type IngestInput, ingest } from '../cluster/chaos/load.ts';
+import { event, type IngestInput, ingest } from '../cluster/chaos/load.ts';
 import { Tenant } from '../cluster/chaos/tenant.ts';
 import { random } from '../random.ts';
 import { runsOf } from '../runs.ts';
 
 const seed = process.env.SEED ?? '1';
 const kills = runsOf(5, 2);
+
+/** Every third call is denied, and each agent has two sessions. */
+function eventOf(callId: string, agentId: string) {
+  const n = Number(callId.split('/').at(-1));
+  const denial = n % 3 === 0 ? { verdict: 'call_denied' } : {};
+  const payload = { session_id: `session-${n % 2}`, decision_name: n % 3 === 0 ? 'a' : null };
+  return { ...event(callId, agentId), ...denial, payload };
+}
 
 let fleet: Fleet;
 beforeAll(async () => {
@@ -50,6 +59,7 @@ it(`loses nothing acknowledged and tells every agent the newest revision (SEED=$
     history,
     random: chance.branch('ingest'),
     route: () => here,
+    eventOf,
   });
   const decided = new Map<string, string>();
   const requested = new Set<string>();
@@ -88,6 +98,14 @@ it(`loses nothing acknowledged and tells every agent the newest revision (SEED=$
   const judged = checkEvents(history.of<IngestInput>('ingest'), await tenant.eventIds());
   expect(judged.violations).toEqual([]);
   expect(judged.acknowledged).toBeGreaterThan(100);
+
+  const stored = await readStored(fleet, tenant.cookie);
+  const body = { role: 'admin', ttl_seconds: 3600 };
+  const token = await fleet.must('POST', '/api/v1/operator-tokens', { cookie: tenant.cookie, body });
+  const operator = { bearer: token.output.token };
+  expect(await checkStatistics(fleet, tenant.cookie, stored)).toEqual([]);
+  expect(await checkRuns(fleet, operator, stored)).toEqual([]);
+  expect(await checkChain(fleet, operator, stored)).toEqual([]);
 
   const { output } = await fleet.must('GET', '/api/v1/sessions/count', { key });
   expect(checkCounter(history.of('increment') as Call[], Number(output.value), fleet.deaths(0))).toEqual([]);

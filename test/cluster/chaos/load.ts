@@ -22,6 +22,8 @@ export interface LoadOptions {
   readonly history: History;
   readonly random: Random;
   readonly route: (random: Random) => Node | null;
+  /** The event of a call id. Default: an allowed call without a session. */
+  readonly eventOf?: (callId: string, agentId: string) => object;
   /** How often a batch is tried in all. */
   readonly attempts?: number;
   /** Ends it as well. */
@@ -45,7 +47,7 @@ export const event = (call_id: string, agent_id: string) => ({
 });
 
 export function ingest(options: LoadOptions): Load {
-  const { caller, history, key, route, attempts = 8 } = options;
+  const { caller, history, key, route, attempts = 8, eventOf = event } = options;
   const running = new AbortController();
   const signal = options.ended ? AbortSignal.any([running.signal, options.ended]) : running.signal;
   setMaxListeners(0, signal);
@@ -68,7 +70,7 @@ export function ingest(options: LoadOptions): Load {
           await pause(50);
           continue;
         }
-        const body = { events: ids.map((id) => event(id, agent)) };
+        const body = { events: ids.map((id) => eventOf(id, agent)) };
         const call = await caller.note(history, 'ingest', { ids }, node, 'POST', '/api/v1/events', {
           key,
           agent,

@@ -1,15 +1,12 @@
 // Promise 11: nodes are killed while runs are reported. Runs equal a recount of the events, the audit chain has no gap,
 // no fork and each decision once, and of all who ask for the sample run at once there is one.
-import { nodeCrypto } from '../../../../packages/agent/src/cli/signed.ts';
-import { ChainCheck } from '../../../../packages/agent/src/evidence/chain.ts';
 import { eventually } from '../../nodes.ts';
 import type { Request } from '../caller.ts';
+import { checkChain, checkRuns, readStored } from '../check/derived.ts';
 import { kills, perform } from '../faults.ts';
-import type { Fleet } from '../fleet.ts';
 import { Tenant } from '../tenant.ts';
 import { rest, type Suite } from '../trial.ts';
 
-const sampleEvents = 7;
 /** A batch whose node died and that nobody sent again is counted when its token is a minute old. */
 const countedMs = 90_000;
 
@@ -81,7 +78,11 @@ export const projections: Suite = {
 
     let wrong: readonly string[] = [];
     const right = async () => {
-      wrong = await differences(fleet, tenant, operator);
+      const stored = await readStored(fleet, tenant.cookie);
+      wrong = [
+        ...(await checkRuns(fleet, operator, stored, 1)),
+        ...(await checkChain(fleet, operator, stored)),
+      ];
       return wrong.length === 0 ? true : undefined;
     };
     await eventually('the runs are counted', right, countedMs).catch(() => {});
@@ -92,59 +93,3 @@ export const projections: Suite = {
     };
   },
 };
-
-/** Where runs, the chain and the events do not say the same. */
-async function differences(fleet: Fleet, tenant: Tenant, operator: Request): Promise<string[]> {
-  const found: string[] = [];
-  const counted = new Map<string, { events: number; blocked: number }>();
-  const denied = new Set<string>();
-  let cursor = '';
-  do {
-    const page = await fleet.must('GET', `/api/v1/events?limit=1000${cursor}`, { cookie: tenant.cookie });
-    for (const { call_id, agent_id, verdict, payload, sample } of page.output) {
-      const run = `${agent_id}/${payload.session_id}`;
-      const { events, blocked } = counted.get(run) ?? { events: 0, blocked: 0 };
-      const isDenied = verdict === 'call_denied';
-      // The sample run is nobody's decision.
-      if (isDenied && !sample) denied.add(call_id);
-      counted.set(run, { events: events + 1, blocked: blocked + (isDenied ? 1 : 0) });
-    }
-    const next = page.headers['x-next-cursor'];
-    cursor = typeof next === 'string' ? `&cursor=${encodeURIComponent(next)}` : '';
-  } while (cursor !== '');
-
-  const { runs } = (await fleet.must('GET', '/v1/runs?limit=200', operator)).output;
-  for (const { agent_id, session_id, counts, sample } of runs) {
-    const run = `${agent_id}/${session_id}`;
-    const seen = counted.get(run);
-    if (counts.events !== seen?.events)
-      found.push(`${run}: ${counts.events} events, and ${seen?.events} are stored`);
-    if (!sample && counts.blocked !== seen?.blocked)
-      found.push(`${run}: ${counts.blocked} of ${seen?.blocked} blocked`);
-    counted.delete(run);
-    if (sample && counts.events !== sampleEvents) found.push(`the sample run has ${counts.events} events`);
-  }
-  const samples = runs.filter(({ sample }: { readonly sample: boolean }) => sample).length;
-  if (samples !== 1) found.push(`there are ${samples} sample runs`);
-  for (const run of counted.keys()) found.push(`${run} has events and is no run`);
-
-  const check = new ChainCheck([], nodeCrypto);
-  for (let path: string | null = '/v1/audit/export'; path !== null; ) {
-    const page = await fleet.must('GET', path, operator);
-    for (const line of String(page.output).trimEnd().split('\n')) {
-      const wrong = await check.take(line);
-      if (wrong !== null) found.push(`the chain: a line ${wrong}`);
-      const { entry } = JSON.parse(line);
-      for (const { action_type, details } of entry ? (entry.entries ?? [entry]) : []) {
-        if (action_type !== 'run.blocked') continue;
-        if (!denied.delete(details.call_id))
-          found.push(`${details.call_id} is recorded twice, or was never denied`);
-      }
-    }
-    path = /<([^>]+)>; rel="next"/.exec(String(page.headers.link ?? ''))?.[1] ?? null;
-  }
-  const end = check.end();
-  if (end !== null) found.push(`the chain: ${end}`);
-  for (const call of denied) found.push(`${call} was denied and is not recorded`);
-  return found;
-}
