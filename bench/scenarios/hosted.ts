@@ -157,6 +157,7 @@ function scenarioOf(rounds: readonly Round[], options: RunOptions): Scenario {
           bundleBytes === null ? null : Math.max(0, bundleBytes) / 2 ** 20,
         ),
         target: { at_most: 64, of: 'value' },
+        isDisturbed: hasOthers,
       }),
     ],
     rivals: [],

@@ -44,7 +44,11 @@ async function measureStorm(
   };
 }
 
-function figuresOf(rounds: readonly Round<Storm>[], agents: number, isDisturbed: boolean): Figure[] {
+export function stormFigures(
+  rounds: readonly Round<Storm>[],
+  agents: number,
+  isDisturbed: boolean,
+): Figure[] {
   const rateOf = ({ elapsedMs }: Storm): number => (agents * 1000) / elapsedMs;
   const of = (value: (storm: Storm) => number | null) => rounds.map(({ hub }) => value(hub));
   const beside = (value: (storm: Storm) => number | null) => ({
@@ -69,6 +73,7 @@ function figuresOf(rounds: readonly Round<Storm>[], agents: number, isDisturbed:
       better: 'lower',
       rounds: of(({ refused }) => refused),
       target: { at_most: 0, of: 'value' },
+      isDisturbed,
     }),
     figureOf({
       id: 'storm.processor_time',
@@ -85,6 +90,7 @@ function figuresOf(rounds: readonly Round<Storm>[], agents: number, isDisturbed:
       better: 'lower',
       rounds: of(({ rssBytes }) => rssBytes),
       target: { at_most: 10_240, of: 'value' },
+      isDisturbed,
     }),
   ];
 }
@@ -104,5 +110,5 @@ export const runStorm = (options: RunOptions): Promise<Scenario> =>
     },
     describe: ({ elapsedMs }) => `${Math.round(elapsedMs)} ms`,
     parameters: { frame_bytes: frameBytes },
-    figuresOf: (rounds, isDisturbed) => figuresOf(rounds, options.agents, isDisturbed),
+    figuresOf: (rounds, isDisturbed) => stormFigures(rounds, options.agents, isDisturbed),
   });

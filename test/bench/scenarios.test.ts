@@ -7,11 +7,12 @@ import { describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
 import { type Growth, growthFigures } from '../../bench/scenarios/growth.ts';
 import { scenarios } from '../../bench/scenarios/index.ts';
-import { findDisturbances, limitOf } from '../../bench/scenarios/ingest.ts';
+import { findDisturbances, ingestFigures, limitOf } from '../../bench/scenarios/ingest.ts';
 import { nightlyRuns } from '../../bench/scenarios/nightly.ts';
 import { latencyFigure, openScenario } from '../../bench/scenarios/open-rounds.ts';
 import { type RunOptions, skippedScenario } from '../../bench/scenarios/scenario.ts';
 import { shortRuns } from '../../bench/scenarios/short.ts';
+import { stormFigures } from '../../bench/scenarios/storm.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { exitCodeOf, figureOf, leastRounds } from '../../bench/suite/figures.ts';
 import { newHistogram } from '../../bench/suite/histogram.ts';
@@ -143,6 +144,36 @@ describe('a scenario', () => {
       expect(limitOf(findDisturbances([round, round, round]))).toBe(limit);
     },
   );
+
+  it('has no verdict about written bytes, refusals and garbage beside other work', () => {
+    const openings = { elapsedMs: 1, refused: 1, time: 1, rssBytes: 1 };
+    const storms = Array.from({ length: 3 }, () => ({ hub: openings, bare: openings }));
+    const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 1, clientMs: 0, hubRssBytes: 0 };
+    const latencies = encodeIntoCompressedBase64(newHistogram());
+    const ingestOf = (otherMs: number) => {
+      const times = { busiestClientMs: 100, otherMs, writtenBytes: 1 };
+      const phase = { events: 1, elapsedMs: 1000, latencies, lagMs: 1, usage: { ...usage, ...times } };
+      const bounds = { insert: 1, append: 1, parse: 1 };
+      const rounds = Array.from({ length: 3 }, () => ({
+        loop: { hub: 0, idle: 0 },
+        closed: phase,
+        open: phase,
+        bounds,
+      }));
+      return ingestFigures(rounds, findDisturbances(rounds));
+    };
+    const verdictsBeside = (otherMs: number) =>
+      Object.fromEntries(
+        [...ingestOf(otherMs), ...stormFigures(storms, 1, otherMs > 100)].map(({ id, verdict }) => [
+          id,
+          verdict,
+        ]),
+      );
+    const quiet = { 'ingest.written_bytes': 'met', 'storm.refused': 'missed', 'storm.rss': 'met' };
+    expect(verdictsBeside(90)).toMatchObject(quiet);
+    const none = Object.fromEntries(Object.keys(quiet).map((id) => [id, 'no_verdict']));
+    expect(verdictsBeside(110)).toMatchObject(none);
+  });
 
   it('has no verdict when the delay of the loader is more than half of the target', () => {
     const histogram = newHistogram();

@@ -68,24 +68,30 @@ describe('the command line of the suite', () => {
     expect(parseArguments(['--rows', '5']).rows).toBe(5);
   });
 
-  itAtNight('ends with code 2 and one line for wrong use, and for a folder without a build', async () => {
+  it('ends with code 2 and the near name for an unknown scenario', async () => {
     expect(await runBench('ingst')).toEqual({
       code: 2,
       stdout: '',
       stderr: 'There is no scenario or command ingst. Did you mean ingest?\n',
     });
-    expect(await runBench('rivals', 'install', 'ncahn')).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: 'There is no rival ncahn. Did you mean nchan?\n',
-    });
-    const absent = await runBench('ingest', 'fanout', '--hub', folder);
-    expect(absent).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`Run npm run build in ${folder}.`),
-    });
-    expect(absent.stderr.trim().split('\n')).toHaveLength(1);
   });
+
+  itAtNight(
+    'ends with code 2 and one line for an unknown rival, and for a folder without a build',
+    async () => {
+      expect(await runBench('rivals', 'install', 'ncahn')).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'There is no rival ncahn. Did you mean nchan?\n',
+      });
+      const absent = await runBench('ingest', 'fanout', '--hub', folder);
+      expect(absent).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`Run npm run build in ${folder}.`),
+      });
+      expect(absent.stderr.trim().split('\n')).toHaveLength(1);
+    },
+  );
 });
 
 describe('several scenarios', () => {

@@ -9,7 +9,6 @@ import { figureOf } from '../../bench/suite/figures.ts';
 import { parseResults, type Results } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { checkUsage } from '../../bench/suite/usage-check.ts';
-import { itAtNight } from '../runs.ts';
 import { benchProgram } from './program.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-usage-test-'));
@@ -91,7 +90,8 @@ describe('the use of the suite', () => {
 });
 
 describe('bench compare', () => {
-  itAtNight('ends with 0, 1 or 3 as the figures are the same, worse or unclear', () => {
+  // Four starts of the program take a second.
+  it('ends with 0, 1 or 3 as the figures are the same, worse or unclear', () => {
     const write = (name: string, rounds: readonly number[]): string => {
       const results: Results = {
         schema: 'reeve-bench/1',
