@@ -1,6 +1,7 @@
 // Streams of an environment's agents that have ended, on their way into the store. Agents end and open streams in
 // storms: nothing is stored at those moments, but later, in slices. A stream that begins within ten seconds after the
 // end of another one continues it.
+import { admissionTable } from '../src/admission/table.ts';
 import type { PastStream } from '../src/agent/record.ts';
 import type { Env } from '../src/shared/ids.ts';
 import type { ActorPorts } from './ports.ts';
@@ -19,7 +20,7 @@ const retryMs = 10_000;
 const announcedMs = 60_000;
 const sliceSize = 200;
 /** Ends that wait for the store, at most. The oldest is dropped. */
-const maxWaiting = 50_000;
+const [{ waiting: maxWaiting }] = admissionTable.streamEnds.bounds;
 
 type Context = ActorContext<ActorPorts>;
 

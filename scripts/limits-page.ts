@@ -23,6 +23,8 @@ const perNames: { readonly [P in AdmittedPer]: string } = {
   network: 'network',
   key: 'API key',
   socket: 'socket',
+  stream: 'stream',
+  environment: 'environment',
   actor: 'actor',
   shard: 'shard',
   document: 'document',

@@ -4,6 +4,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { FileMeasures, type Place } from './file-measures.ts';
+import { isSandboxCode, recordNouns, recordNounsText } from './rooms.ts';
 
 const root = new URL('../', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
@@ -38,21 +39,12 @@ const places = {
       ),
   ),
 };
-const linesOf = (pattern: RegExp, without = /^$/): number =>
-  productFiles
-    .filter(({ file }) => pattern.test(file) && !without.test(file))
-    .reduce((sum, { text }) => sum + lineCount(text), 0);
+const linesOf = (isCounted: (file: string) => boolean): number =>
+  productFiles.filter(({ file }) => isCounted(file)).reduce((sum, { text }) => sum + lineCount(text), 0);
 const fileLines = codeFiles.map(({ text }) => lineCount(text)).sort((a, b) => a - b);
-/** Nouns whose fields are declared, not those with a file of that name alone. */
-const rooms = new Set(
-  codeFiles.flatMap(({ file, text }) =>
-    /(?<![.\w])record\(\s*'/.test(text) ? (/^src\/([a-z]+)\/record(?:\.ts|\/)/.exec(file)?.[1] ?? []) : [],
-  ),
-);
-
 const result = {
   'literals, types, SQL naming >= 7 fields of an approval': places.approvalLists.length,
-  'nouns that declare a record': rooms.size,
+  'nouns with a record that declare its fields': recordNounsText(recordNouns(codeFiles)),
   'files in src/{domain,app,api,handlers,ports,jobs}': tracked.filter((file) =>
     /^src\/(?:domain|app|api|handlers|ports|jobs)\//.test(file),
   ).length,
@@ -65,12 +57,9 @@ const result = {
   'names that are participles': places.participleNames.length,
   'snake_case properties outside records, API files, http, adapters': places.snakeCaseProperties.length,
   'mentions of earlier versions': places.earlierVersions.length,
-  'product lines': linesOf(/./),
-  'sandbox lines, without profiles': linesOf(
-    /^packages\/agent\/src\/rules\/sandbox\//,
-    /\/sandbox\/profiles\//,
-  ),
-  'redaction lines': linesOf(/^packages\/agent\/src\/rules\/redact(?:\.ts|\/)/),
+  'product lines': linesOf(() => true),
+  'sandbox lines, without data of programs': linesOf(isSandboxCode),
+  'redaction lines': linesOf((file) => /^packages\/agent\/src\/rules\/redact(?:\.ts|\/)/.test(file)),
   'generated lines committed': tracked
     .filter((file) => /(?:^|\/)generated\/|openapi.*\.json$/.test(file))
     .reduce((sum, file) => sum + lineCount(read(file)), 0),

@@ -1,5 +1,6 @@
 // Makes dist/release/reeve-<version>-<os>-<arch>-node<major>.tgz, and SHA256SUMS beside it, from a finished build:
 // node --import tsx release.ts [--node MAJOR] [--to FOLDER]. The archive starts with plain `node dist/src/main.js`.
+// Keeps promise P80.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

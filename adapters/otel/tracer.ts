@@ -23,6 +23,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import { admissionTable } from '../../src/admission/table.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import { noSpan, type OpenSpan, type SpanKind, type Tracer } from '../../src/shared/tracing.ts';
 
@@ -55,7 +56,7 @@ export interface RunningTracer extends Tracer {
 }
 
 /** Spans that wait at most; more are lost. */
-const maxQueued = 2_048;
+const [{ waiting: maxQueued }] = admissionTable.spans.bounds;
 const spansPerExport = 512;
 const exportEveryMs = 2_000;
 const exportTimeoutMs = 10_000;

@@ -27,6 +27,8 @@ export type AdmittedPer =
   | 'network'
   | 'key'
   | 'socket'
+  | 'stream'
+  | 'environment'
   | 'actor'
   | 'shard'
   | 'document'

@@ -172,6 +172,11 @@ export const socketClasses = {
       message: 'This agent repeatedly opens streams that end at once. Wait before you open another.',
     },
   },
+  /** One frame alone always fits, and of a bundle's frames the newest. */
+  unsentFrames: {
+    title: 'Frames without a bundle that a stream has not sent; above, the stream ends',
+    bounds: [{ per: 'stream', bytes: 256 * kib }],
+  },
   missedEvents: {
     title: 'Reads of events that streams missed',
     bounds: [{ per: 'node', atOnce: 4, waiting: Number.POSITIVE_INFINITY }],

@@ -175,6 +175,14 @@ export const queueClasses = {
     bounds: [{ per: 'actor', waiting: 1_000 }],
     refusal: tooManyMessages,
   },
+  streamEnds: {
+    title: 'Ended streams of agents that wait for the store; above, the oldest is dropped',
+    bounds: [{ per: 'environment', waiting: 50_000 }],
+  },
+  spans: {
+    title: 'Spans that wait for their collector; above, new ones are lost and counted',
+    bounds: [{ per: 'node', waiting: 2_048 }],
+  },
   busEnvelopes: {
     title: 'Messages between nodes, in Redis',
     bounds: [{ per: 'shard', waiting: 50_000 }],

@@ -55,7 +55,7 @@ const law: { readonly [layer: string]: readonly string[] } = {
   ],
   'actors/runtime': ['actors/runtime', 'port', 'record', 'rules', 'admission'],
   'actors/protocol': ['actors/runtime', 'port', 'record', 'rules'],
-  actors: ['actors', 'actors/protocol', 'actors/runtime', 'record', 'rules', 'port'],
+  actors: ['actors', 'actors/protocol', 'actors/runtime', 'record', 'rules', 'port', 'admission'],
   adapters: ['own adapters', 'adapters/threads', 'record', 'rules', 'port', 'admission'],
   'adapters/threads': [],
   'adapters/uws': ['own adapters', 'record', 'rules', 'port', 'http', 'admission'],

@@ -1,6 +1,7 @@
 // Both vocabularies of actions, and the flat form of events.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { policyVersionOf } from '../../src/event/record.ts';
 import {
   actionOf,
   callIdOf,
@@ -12,6 +13,7 @@ import {
   verdictFilter,
 } from '../../src/event/rules/decision.ts';
 import { repairFlatEvent } from '../../src/event/wire/forms.ts';
+import { renderEvent } from '../../src/event/wire/hosted-event.ts';
 import { uuidPattern } from '../../src/shared/ids.ts';
 
 const now = Date.UTC(2026, 5, 1);
@@ -116,6 +118,15 @@ describe('flat events', () => {
     const ahead = { ...flat, timestamp: new Date(now + 86_400_001).toISOString() };
     expect(repairFlatEvent(ahead, context)).toMatchObject({ code: 'timestamp_in_future' });
     expect(eventOf({ ...flat, timestamp: 'soon' }).timestamp).toBe(now);
+  });
+
+  it('a text that is too long for a policy version names none, and readers get it as it was sent', () => {
+    const version = 'v'.repeat(256);
+    const sent = eventOf({ ...flat, policy_version: version });
+    expect(policyVersionOf(sent)).toBeNull();
+    const stored = { ...sent, id: 'i', seq: 1, env: 'production', createdAt: now, outcomes: [] };
+    expect(renderEvent(stored, null)).toMatchObject({ policy_version: version });
+    expect(policyVersionOf({ payload: { policy_version: version.slice(1) } })).toBe(version.slice(1));
   });
 
   it('a session that says nothing is none; the run id stands in for it', () => {

@@ -113,7 +113,7 @@ export const callIdOf = (event: Pick<EventInput, 'callId' | 'givenCallId' | 'unn
   event.unnamed ? null : (event.givenCallId ?? event.callId);
 
 /** A text of an event's payload that is not empty. */
-const textIn = (payload: JsonObject | null, key: string): string | null => {
+export const textIn = (payload: JsonObject | null, key: string): string | null => {
   const value = payload !== null && Object.hasOwn(payload, key) ? payload[key] : null;
   return typeof value === 'string' && value !== '' ? value : null;
 };
@@ -131,9 +131,6 @@ export const parentSessionOf = ({ payload }: Pick<EventInput, 'payload'>): strin
   textIn(payload, 'parent_session_id');
 
 export const runIdOf = ({ payload }: Pick<EventInput, 'payload'>): string | null => textIn(payload, 'run_id');
-
-export const policyVersionOf = ({ payload }: Pick<EventInput, 'payload'>): string | null =>
-  textIn(payload, 'policy_version');
 
 export const decisionNameOf = ({ payload }: Pick<EventInput, 'payload'>): string | null =>
   textIn(payload, 'decision_name');

@@ -8,14 +8,7 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { listed } from '../../shared/truncated.ts';
 import { decisionClass } from '../record/decision-class.ts';
 import { type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
-import {
-  actionOf,
-  callIdOf,
-  classOf,
-  parentSessionOf,
-  policyVersionOf,
-  sessionOf,
-} from '../rules/decision.ts';
+import { actionOf, callIdOf, classOf, parentSessionOf, sessionOf, textIn } from '../rules/decision.ts';
 import { flatFields } from '../rules/flat.ts';
 import { callEnd } from './schemas.ts';
 
@@ -98,7 +91,6 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
   const { payload } = event;
   const action = actionOf(event.verdict);
   const sessionId = sessionOf(event);
-  const policyVersion = policyVersionOf(event);
   const environment = payload?.environment;
   return {
     side_effect: null,
@@ -128,7 +120,7 @@ export function renderEvent(event: StoredEvent, ruleset: RulesetVersionKey | nul
     session_id: sessionId,
     parent_session_id: parentSessionOf(event),
     run_id: payload?.run_id || null,
-    policy_version: policyVersion,
+    policy_version: textIn(payload, 'policy_version'),
     sent_by: event.sentBy ?? null,
     ...(event.truncated
       ? { truncated: event.truncated.map((field) => field.replace(/^payload\./, '')) }

@@ -1,10 +1,11 @@
 // Unsent frames of a connection that is full or still joining: the latest frame of each bundle, and a bounded number of
 // bytes of other frames. Keeps promise P37.
+import { admissionTable } from '../../admission/table.ts';
 import type { Piece } from './encoded.ts';
 import type { Codec } from './session.ts';
 
 /** Bytes of frames without a bundle that one connection may have waiting. */
-export const maxWaitingBytes = 256 * 1024;
+export const [{ bytes: maxWaitingBytes }] = admissionTable.unsentFrames.bounds;
 /** Small pieces go out together, up to this many bytes a write. */
 const writeBytes = 64 * 1024;
 

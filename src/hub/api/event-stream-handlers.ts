@@ -2,8 +2,7 @@
 
 import type { RulesetVersionKey } from '../../bundle/record.ts';
 import { filterOf } from '../../event/hosted/handlers.ts';
-import type { StoredEvent } from '../../event/record.ts';
-import { policyVersionOf } from '../../event/rules/decision.ts';
+import { policyVersionOf, type StoredEvent } from '../../event/record.ts';
 import { fits } from '../../event/use-cases/tail.ts';
 import { renderEvent } from '../../event/wire/hosted-event.ts';
 import type { Hub } from '../../http/contract/handler.ts';

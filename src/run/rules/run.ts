@@ -2,14 +2,13 @@
 // (promise P29). Pure.
 import type { JsonObject } from '../../contract/record.ts';
 import type { DecisionClass } from '../../event/record/words.ts';
-import type { EventInput } from '../../event/record.ts';
+import { type EventInput, policyVersionOf } from '../../event/record.ts';
 import {
   actionOf,
   callIndexOf,
   classOf,
   decisionNameOf,
   parentSessionOf,
-  policyVersionOf,
   runIdOf,
   sessionOf,
 } from '../../event/rules/decision.ts';
