@@ -68,7 +68,7 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await expect.poll(() => guest.page.getByLabel('Protect production').count()).toBe(1);
   expect(await guest.page.getByLabel('Protect production').isDisabled()).toBe(true);
 
-  await guest.page.goto('/dashboard/admin/people');
+  await go(guest.page, '/admin/people');
   await guest.page.getByText('You need the role admin to change users.').waitFor();
   await page.getByRole('button', { name: 'Change roles of invited@example.com' }).click();
   await dialog.getByLabel('Every environment').selectOption('admin');
@@ -88,6 +88,37 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await page.getByLabel('Protect production').click();
   noFaults(seen);
   await guest.context.close();
+  await seen.context.close();
+});
+
+it('shows roles that changed between the first request and the open stream', async () => {
+  const body = {
+    email: 'promoted@example.com',
+    password: 'correct horse battery',
+    roles: [{ role: 'viewer', env: '*' }],
+  };
+  const { body: user } = await hub.call('POST', '/api/v1/users', { cookie, body });
+  const seen = await view(hub.url, { cookie: await hub.login(body.email) });
+  const { page } = seen;
+  await page.addInitScript('delete globalThis.SharedWorker');
+  let connect = (): void => {};
+  const released = new Promise<void>((resolve) => {
+    connect = resolve;
+  });
+  await page.routeWebSocket(/stream\/dashboard/, async (socket) => {
+    await released;
+    socket.connectToServer();
+  });
+  await page.goto('/dashboard/admin/people');
+  await page.getByText('You need the role admin to change users.').waitFor();
+  const change = await hub.call('PATCH', `/api/v1/users/${user.user_id}`, {
+    cookie,
+    body: { is_admin: true },
+  });
+  expect(change.body).toMatchObject({ is_admin: true });
+  connect();
+  await page.getByRole('region', { name: 'Users' }).waitFor();
+  noFaults(seen);
   await seen.context.close();
 });
 

@@ -42,6 +42,12 @@ async function checkRoles(): Promise<void> {
   if (me && JSON.stringify(me.roles) !== JSON.stringify(before.roles)) void queries.invalidateQueries();
 }
 
+function connect(userId: string): void {
+  wasLive = false;
+  // No ended stream announces a change of roles between the answer and the first open stream.
+  startLive(userId, () => void checkRoles());
+}
+
 /** The tabs of a browser share a session and announce sign-ins to each other. Null: a logout. */
 const tabs = typeof BroadcastChannel === 'undefined' ? null : new BroadcastChannel('reeve-session');
 tabs?.addEventListener('message', ({ data: userId }: MessageEvent<string | null>) => {
@@ -56,8 +62,8 @@ async function ask(): Promise<Me> {
     if (currentUser !== null) location.reload();
     tabs?.postMessage(me.user_id);
     loadPrefs(me.user_id);
-    startLive(me.user_id);
-  } else if (signedOut.get()) startLive(me.user_id);
+    connect(me.user_id);
+  } else if (signedOut.get()) connect(me.user_id);
   currentUser = me;
   signedOut.set(false);
   return me;

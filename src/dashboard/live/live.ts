@@ -43,8 +43,11 @@ let stop: () => void = () => undefined;
 let leave: () => void = () => undefined;
 let again: () => void = () => undefined;
 
-/** Connects as this user. An earlier connection ends. */
-export function startLive(userId: string): void {
+/**
+ * Connects as this user. An earlier connection ends.
+ * @param opened called once, if the stream opens after this call, when the page's first requests are answered
+ */
+export function startLive(userId: string, opened: () => void): void {
   leave();
   fleetByEnv.set({});
   let wasLive = false;
@@ -54,7 +57,12 @@ export function startLive(userId: string): void {
     // A restarted hub remembers no positions, so visible data reloads.
     if (next.state === 'live' && wasLive && before.state === 'stale') refreshAll();
     // No frame announced changes between the first requests and the open stream.
-    if (next.state === 'live' && !wasLive) void whenAnswered().then(refreshShown);
+    if (next.state === 'live' && !wasLive) {
+      void whenAnswered().then(() => {
+        refreshShown();
+        opened();
+      });
+    }
     if (next.state === 'live') wasLive = true;
   };
   const frame = (next: { readonly type: string }): void => receive(next as LiveFrame);
@@ -91,7 +99,7 @@ export function startLive(userId: string): void {
   const back = ({ persisted }: PageTransitionEvent): void => {
     if (!persisted) return;
     removeEventListener('pageshow', back);
-    startLive(userId);
+    startLive(userId, opened);
     refreshAll();
   };
   addEventListener('pageshow', back);
