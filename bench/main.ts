@@ -239,8 +239,11 @@ function fail(error: unknown): void {
   if (isInterrupted()) return;
   const isPlain = error instanceof UsageFault || error instanceof CannotRun;
   const text = error instanceof Error ? (isPlain ? error.message : error.stack) : String(error);
-  process.stderr.write(`${text}\n`);
-  process.exit(2);
+  // Ctrl-C ends hubs too, and the end of one may be read before this process's own signal.
+  setTimeout(() => {
+    process.stderr.write(`${text}\n`);
+    process.exit(2);
+  }, 100);
 }
 
 // Node's own code, 1, stands for a missed target.

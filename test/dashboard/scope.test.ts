@@ -76,18 +76,21 @@ it('restores the place in a list after Back', async () => {
   await expect.poll(offset).toBe(2_000);
   // A press opens its peek, beside which rows are cards, and Open page its page.
   const chosen = box.locator('[aria-current]');
-  const isInSight = async (): Promise<boolean> => {
-    const [row, list] = [await chosen.boundingBox(), await box.boundingBox()];
+  const isInSight = async (one = chosen): Promise<boolean> => {
+    const [row, list] = [await one.boundingBox(), await box.boundingBox()];
     return row !== null && list !== null && row.y >= list.y && row.y + row.height <= list.y + list.height;
   };
-  await box.getByRole('row').nth(16).getByRole('link').click();
-  await expect.poll(isInSight).toBe(true);
+  // The rows of the new place have come.
+  const row = box.getByRole('row').nth(16);
+  await expect.poll(() => isInSight(row)).toBe(true);
+  await row.getByRole('link').click();
+  await expect.poll(() => isInSight()).toBe(true);
   const name = (await chosen.getByRole('link').textContent()) ?? '';
   await page.getByRole('link', { name: 'Open page' }).click();
   await page.getByRole('heading', { name: 'Explain' }).first().waitFor();
   await page.goBack();
   await box.waitFor();
-  await expect.poll(isInSight).toBe(true);
+  await expect.poll(() => isInSight()).toBe(true);
   await expect.poll(() => chosen.getByRole('link').textContent()).toBe(name);
   await expect.poll(offset).toBeGreaterThan(1_000);
   noFaults(seen);

@@ -108,7 +108,11 @@ function useWindow<R extends RowData>(
     if (place.current.cards !== cards || place.current.rowHeight !== rowHeight) {
       const isInSight = range !== null && at >= range.startIndex && at <= range.endIndex;
       virtual.measure();
-      virtual.scrollToIndex(isInSight ? at : place.current.first, { align: isInSight ? 'center' : 'start' });
+      const goal = isInSight ? at : place.current.first;
+      const go = (): void => virtual.scrollToIndex(goal, { align: isInSight ? 'center' : 'start' });
+      go();
+      // Rows in sight are measured when they are drawn, and move it.
+      requestAnimationFrame(() => requestAnimationFrame(go));
       place.current = { ...place.current, cards, rowHeight };
     } else if (isRestored.current && range !== null) {
       place.current.first = range.startIndex;
