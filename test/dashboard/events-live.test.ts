@@ -14,62 +14,53 @@ const send = async (events: readonly object[]): Promise<void> => {
   expect(status).toBe(200);
 };
 
+const eventOf = (name: string, n: number): object => ({
+  call_id: `${name}-${n}`,
+  agent_id: `${name}-agent`,
+  tool_name: `${name}_${n}`,
+  verdict: 'call_allowed',
+  mode: 'enforce',
+  timestamp: new Date().toISOString(),
+  payload: { tool_args: { n } },
+});
+
+/** The list of an agent without events, once its stream is open; with the link of each event that comes. */
+async function openList(name: string) {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto(`/dashboard/explore?agent_id=${name}-agent&from=now-1h`);
+  await page.getByText('No events match these filters').waitFor();
+  await page
+    .getByRole('status')
+    .filter({ hasText: /^Live$/ })
+    .waitFor();
+  const link = (n: number) =>
+    page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: `${name}_${n}` });
+  return { seen, page, link };
+}
+
 describe('the list of events', () => {
   it('follows live, holds still while one is read, and says how many came', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/explore?agent_id=late-agent&from=now-1h');
-    await page.getByText('No events match these filters').waitFor();
-    await page
-      .getByRole('status')
-      .filter({ hasText: /^Live$/ })
-      .waitFor();
-    const event = (n: number): object => ({
-      call_id: `late-${n}`,
-      agent_id: 'late-agent',
-      tool_name: `late_${n}`,
-      verdict: 'call_allowed',
-      mode: 'enforce',
-      timestamp: new Date().toISOString(),
-      payload: { tool_args: { n } },
-    });
-    await send([event(1)]);
-    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'late_1' }).click();
-    await send([event(2)]);
+    const { seen, page, link } = await openList('late');
+    await send([eventOf('late', 1)]);
+    await link(1).click();
+    await send([eventOf('late', 2)]);
     await page.getByRole('button', { name: /Show 1 new event from the whole hub/ }).click();
-    await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'late_2' }).waitFor();
+    await link(2).waitFor();
     noFaults(seen);
     await seen.context.close();
   });
 
   it('holds still while the focus is in a row, and then shows all without a press', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/explore?agent_id=focus-agent&from=now-1h');
-    await page.getByText('No events match these filters').waitFor();
-    await page
-      .getByRole('status')
-      .filter({ hasText: /^Live$/ })
-      .waitFor();
-    const event = (n: number): object => ({
-      call_id: `focus-${n}`,
-      agent_id: 'focus-agent',
-      tool_name: `focus_${n}`,
-      verdict: 'call_allowed',
-      mode: 'enforce',
-      timestamp: new Date().toISOString(),
-      payload: { tool_args: { n } },
-    });
-    const link = (n: number) =>
-      page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: `focus_${n}` });
+    const { seen, page, link } = await openList('focus');
     const pill = page.getByRole('button', { name: /^Show \d+ new events? from the whole hub$/ });
-    await send([event(1)]);
+    await send([eventOf('focus', 1)]);
     await link(1).focus();
-    await send([event(2), event(3)]);
+    await send([eventOf('focus', 2), eventOf('focus', 3)]);
     await page.getByRole('button', { name: 'Show 2 new events from the whole hub' }).waitFor();
     expect(await link(2).count()).toBe(0);
     await link(1).blur();
-    await send([event(4)]);
+    await send([eventOf('focus', 4)]);
     for (const n of [1, 2, 3, 4]) await link(n).waitFor();
     await pill.waitFor({ state: 'detached' });
     noFaults(seen);

@@ -55,7 +55,7 @@ function One({
   const hashOf = (of: number) => versions.data?.find((one) => one.version === of)?.revision_hash;
   const place = history.data?.findIndex((one) => one.id === id) ?? -1;
   const replaced = place < 0 ? undefined : history.data?.[place + 1]?.bundle_version;
-  const [listed, next] = [history.data?.[place], history.data?.[place - 1]];
+  const [own, next] = [history.data?.[place], history.data?.[place - 1]];
   // The same document under another number is nothing to go back to.
   const isSame = replaced === undefined || hashOf(replaced) === hashOf(version);
   const earlier = isSame ? undefined : replaced;
@@ -73,7 +73,7 @@ function One({
         <DataLink link={linkTo.bundle(name)} text={`${name} v${version}`} max={160} mono={false} />{' '}
         {isCurrent ? 'is' : 'was'} deployed to {env}
         {forced ? ' despite errors (forced)' : ''}
-        {!isCurrent && <End undeployed={listed} next={next} />}.
+        {!isCurrent && <End own={own} next={next} />}.
         {reason !== null && <Data before=" Reason: " text={reason} mono={false} max={500} />}
       </p>
       <p className="muted">
@@ -117,19 +117,19 @@ function One({
   );
 }
 
-type Listed = Reply<'listDeployments'>[number];
+type HistoryRow = Reply<'listDeployments'>[number];
 
 /** The end of a deployment that is not the current one. */
 function End({
-  undeployed,
+  own,
   next,
-}: Readonly<{ undeployed: Listed | undefined; next: Listed | undefined }>): JSX.Element | null {
-  if (undeployed?.undeployed_at != null)
+}: Readonly<{ own: HistoryRow | undefined; next: HistoryRow | undefined }>): JSX.Element | null {
+  if (own?.undeployed_at != null)
     return (
       <>
         {' '}
-        until <Data text={undeployed.undeployed_by ?? 'a person'} mono={false} max={80} /> undeployed it{' '}
-        <Time at={undeployed.undeployed_at} />
+        until <Data text={own.undeployed_by ?? 'a person'} mono={false} max={80} /> undeployed it{' '}
+        <Time at={own.undeployed_at} />
       </>
     );
   return next === undefined ? null : (
