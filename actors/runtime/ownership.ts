@@ -208,7 +208,7 @@ class LeaseLoop implements Ownership {
         ...this.#options.note(),
         shards: [...this.#held.keys()],
       });
-      if (hasLost(before, this.#members) && this.#takeoverReason === 'rebalanced')
+      if (hasLost(before, this.#members) && this.#takeoverReason !== 'lease_expired')
         this.#takeoverReason = 'node_gone';
       const nodes = Math.max(1, this.#members.length);
       const share = Math.ceil(this.#count / nodes);
