@@ -3,6 +3,7 @@ import type { Collection, Filter } from 'mongodb';
 import type { AgentStreamStore, AwayAgent } from '../../src/agent/port.ts';
 import { maxPastStreams, type PastStream } from '../../src/agent/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
+import { insertedAmong } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { deleteSome } from './removal.ts';
 
@@ -63,23 +64,22 @@ async function recordStreams(
   recorded: readonly PastStream[],
 ): Promise<void> {
   if (recorded.length === 0) return;
-  const operations = recorded.flatMap((stream) => {
+  const operations = recorded.map((stream) => {
     const { _id, endedAt, isEndNoticed, ...rest } = toRow(stream) as AgentStreamRow;
-    const isOpen = endedAt === null;
-    const first = {
-      updateOne: {
-        filter: { _id },
-        update: { $setOnInsert: { ...rest, endedAt, isEndNoticed } },
-        upsert: true,
-      },
+    const end = { endedAt, isEndNoticed };
+    return {
+      updateOne:
+        endedAt === null
+          ? { filter: { _id }, update: { $setOnInsert: { ...rest, ...end } }, upsert: true }
+          : // The index of ids refuses the end of a stream that has ended.
+            { filter: { _id, endedAt: null }, update: { $setOnInsert: rest, $set: end }, upsert: true },
     };
-    const end = {
-      updateOne: { filter: { _id, endedAt: null }, update: { $set: { endedAt, isEndNoticed } } },
-    };
-    return isOpen ? [first] : [first, end];
-  });
-  await streams.bulkWrite(operations as unknown as Parameters<typeof streams.bulkWrite>[0]);
-  await dropOldest(streams, recorded);
+  }) as unknown as Parameters<typeof streams.bulkWrite>[0];
+  const inserted = await insertedAmong(streams.bulkWrite(operations, { ordered: false }));
+  await dropOldest(
+    streams,
+    inserted.flatMap((index) => recorded[index] ?? []),
+  );
 }
 
 async function awayAgents(

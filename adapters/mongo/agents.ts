@@ -18,6 +18,7 @@ import { stale, unlessTaken } from './failure.ts';
 import { byTenant, notAfter, searchPattern } from './form.ts';
 import { inOrder, lastReports, lastSeen } from './last-seen.ts';
 import { pageOf } from './page.ts';
+import type { SeenTimes } from './seen-times.ts';
 
 const leftOutId = (tenantId: string, hour: number): string => `${hour} ${tenantId}`;
 
@@ -225,8 +226,9 @@ export function mongoAgents(
   agents: Collection<AgentRow>,
   reports: Collection<ReportRow>,
   leftOut: Collection<LeftOutRow>,
+  times: SeenTimes,
 ): AgentStore {
-  const noteSeen = lastSeen(agents);
+  const noteSeen = lastSeen(agents, times);
   const reported = lastReports(agents, reports);
 
   return {

@@ -1,6 +1,12 @@
 // The driver's failures as the product's errors, and the guard that every store call goes through: it counts what is
 // under way, refuses calls after closing, and lets no error of the driver out.
-import { MongoBulkWriteError, MongoError, MongoServerError, MongoWriteConcernError } from 'mongodb';
+import {
+  type BulkWriteResult,
+  MongoBulkWriteError,
+  MongoError,
+  MongoServerError,
+  MongoWriteConcernError,
+} from 'mongodb';
 import { refusalOf } from '../../src/admission/admission.ts';
 import { searchTimeout } from '../../src/event/record.ts';
 import { connectionLoss } from '../../src/shared/connect-failure.ts';
@@ -65,6 +71,18 @@ function refusedAsDuplicates(error: unknown): readonly number[] {
   const unsure = error.result.getWriteConcernError() !== undefined;
   if (unsure || duplicates.length === 0 || duplicates.length < refused.length) throw error;
   return duplicates.map((one) => one.index);
+}
+
+/**
+ * The indexes of a bulk write's items that inserted a document. A unique index may refuse others.
+ * @throws the error when anything else went wrong
+ */
+export async function insertedAmong(write: Promise<BulkWriteResult>): Promise<readonly number[]> {
+  const result = await write.catch((error: unknown) => {
+    refusedAsDuplicates(error);
+    return (error as MongoBulkWriteError).result;
+  });
+  return Object.keys(result.upsertedIds).map(Number);
 }
 
 const isPassing = (error: MongoServerError): boolean =>

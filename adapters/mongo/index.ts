@@ -116,7 +116,7 @@ export async function openMongo({
     intents: db.collection('auditIntents'),
   };
   const audit = mongoAudit(chain);
-  const { stores, exportLog } = storesOf(db, founding, audit, { clock, admission });
+  const { stores, exportLog, seenTimes } = storesOf(db, founding, audit, { clock, admission, log });
   const guarded = guardEach(guard, stores);
   const { ping } = guard.guarded({ ping: () => roundTrip(db, clock) });
   return {
@@ -136,6 +136,7 @@ export async function openMongo({
     },
     async close() {
       await guard.close();
+      await seenTimes.close();
       await exportLog.close();
       await client.close();
     },

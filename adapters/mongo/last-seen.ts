@@ -1,6 +1,6 @@
 // Bulk writes for connected agents. A fleet that reconnects after a restart requests thousands of writes at once, and
 // single writes would cost a commit each. Requests during a bulk write go into the next one.
-import type { Collection } from 'mongodb';
+import type { AnyBulkWriteOperation, Collection } from 'mongodb';
 import {
   maxReportedBundles,
   newRegistration,
@@ -8,12 +8,14 @@ import {
   type StoredReport,
 } from '../../src/agent/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import { dayMs } from '../../src/shared/duration.ts';
 import { type Env, environments } from '../../src/shared/ids.ts';
 import type { SeenOn } from '../../src/shared/vocabulary.ts';
 import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';
 import { deleteSome } from './removal.ts';
+import { type SeenTime, type SeenTimes, writeOf } from './seen-times.ts';
 
 /** An agent was seen in an environment. */
 interface Seen {
@@ -29,6 +31,8 @@ interface Seen {
 
 /** Writes that go into one bulk write. */
 const maxBatch = 200;
+/** Much shorter than the absence after which agents are retired. */
+const longAbsenceMs = dayMs;
 
 /** The newest of each key, in order of first appearance. */
 function newest<T>(items: readonly T[], keyOf: (item: T) => string, timeOf: (item: T) => number): T[] {
@@ -78,15 +82,34 @@ async function rowsByKey(
 ): Promise<Map<string, AgentRow>> {
   const lists = await Promise.all(
     byTenant(seenAgents, ({ agentId }) => agentId).map(([tenantId, ids]) =>
-      agents.find({ tenantId, agentId: { $in: [...ids] } }).toArray(),
+      // Without the manifest, which nobody needs here and which may be large.
+      agents.find({ tenantId, agentId: { $in: [...ids] } }, { projection: { manifest: 0 } }).toArray(),
     ),
   );
   return new Map(lists.flat().map((row) => [keyOf(row), row]));
 }
 
+/**
+ * True if the registration changes in nothing but the time. Not after a longer absence: the removal of idle agents must
+ * not meet one whose new time still waits.
+ */
+function movesTimeAlone(row: AgentRow, { at, fields }: SeenTime): boolean {
+  const { lastSeenAt, lastEnv, lastApi = null, loadsAny = false, retiredAt } = row;
+  const before = { lastEnv, lastApi, loadsAny, retiredAt };
+  const after = { ...before, ...fields };
+  return (
+    at - (lastSeenAt ?? Number.NEGATIVE_INFINITY) < longAbsenceMs &&
+    after.lastEnv === before.lastEnv &&
+    after.lastApi === before.lastApi &&
+    after.loadsAny === before.loadsAny &&
+    after.retiredAt === before.retiredAt
+  );
+}
+
 /** Agents that were seen, on their way into one bulk write. */
 class SeenBatch {
   readonly #agents: Collection<AgentRow>;
+  readonly #times: SeenTimes;
   readonly #items: readonly Seen[];
   /** One for each agent. */
   readonly #latest: readonly Seen[];
@@ -94,8 +117,9 @@ class SeenBatch {
   readonly #createdIds = new Set<string>();
   #rows: Map<string, AgentRow> = new Map();
 
-  constructor(agents: Collection<AgentRow>, items: readonly Seen[]) {
+  constructor(agents: Collection<AgentRow>, times: SeenTimes, items: readonly Seen[]) {
     this.#agents = agents;
+    this.#times = times;
     this.#items = items;
     this.#latest = newest(items, keyOf, ({ now }) => now).map((one) => withAllSaid(one, items, keyOf));
     for (const item of items) {
@@ -106,8 +130,8 @@ class SeenBatch {
   async write(): Promise<(SeenRow | Error)[]> {
     this.#rows = await rowsByKey(this.#agents, this.#latest);
     await this.#insertMissing();
-    const moves = this.#latest.flatMap((one) => this.#moveOf(one) ?? []);
-    if (moves.length > 0) await this.#agents.bulkWrite(moves, { ordered: false });
+    const writes = this.#latest.flatMap((one) => this.#writesOf(one));
+    if (writes.length > 0) await this.#agents.bulkWrite(writes, { ordered: false });
     return this.#items.map((item) => this.#answerTo(item));
   }
 
@@ -133,36 +157,32 @@ class SeenBatch {
     for (const [key, row] of await rowsByKey(this.#agents, others)) this.#rows.set(key, row);
   }
 
-  /** The updates of an agent's row; null if the row is as new. */
-  #moveOf(one: Seen) {
+  /** The updates that the answer waits for: none where the time alone moves. */
+  #writesOf(one: Seen): AnyBulkWriteOperation<AgentRow>[] {
     const key = keyOf(one);
     const row = this.#rows.get(key);
-    if (!row) return null;
+    if (!row) return [];
     const isRetired = typeof row.retiredAt === 'number';
-    if (isRetired && !this.#newIds.has(key)) return null;
+    if (isRetired && !this.#newIds.has(key)) return [];
     const added = addedEnvs(
       row,
       this.#items.filter((item) => keyOf(item) === key),
     );
-    const envs = added.length === 0 ? {} : { $addToSet: { seenEnvs: { $each: added } } };
-    const seenEnvs = [...row.seenEnvs, ...added];
-    if (!isRetired && (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) {
-      if (added.length === 0) return null;
-      this.#rows.set(key, { ...row, seenEnvs });
-      return [{ updateOne: { filter: { _id: row._id }, update: envs } }];
-    }
-    if (isRetired) this.#createdIds.add(key);
-    const seenAgent = {
-      lastEnv: one.env,
-      lastSeenAt: one.now,
-      ...spoken(one.on),
-      ...(isRetired ? { retiredAt: null } : {}),
-    };
-    this.#rows.set(key, { ...row, ...seenAgent, seenEnvs });
-    const filter = { _id: row._id, lastSeenAt: { $not: { $gt: one.now } } };
-    const move = { updateOne: { filter, update: { $set: seenAgent } } };
+    const filter = { _id: row._id };
     // Also where another node has noted a later time since.
-    return added.length === 0 ? [move] : [{ updateOne: { filter: { _id: row._id }, update: envs } }, move];
+    const envs =
+      added.length === 0
+        ? []
+        : [{ updateOne: { filter, update: { $addToSet: { seenEnvs: { $each: added } } } } }];
+    if (!isRetired && (row.lastSeenAt ?? Number.NEGATIVE_INFINITY) >= one.now) return envs;
+    if (isRetired) {
+      this.#createdIds.add(key);
+      this.#rows.set(key, { ...row, retiredAt: null });
+    }
+    const fields = { lastEnv: one.env, ...spoken(one.on), ...(isRetired ? { retiredAt: null } : {}) };
+    const time = { id: row._id, at: one.now, fields };
+    if (movesTimeAlone(row, time) && this.#times.add(time)) return envs;
+    return [...envs, writeOf(time)];
   }
 
   #answerTo(item: Seen): SeenRow | Error {
@@ -176,10 +196,13 @@ class SeenBatch {
 
 /**
  * Moves when registrations were last seen, which never goes back; makes those that are missing, or retired, and may be
- * made.
+ * made. A time that moves alone is written later (`times`).
  */
-export const lastSeen = (agents: Collection<AgentRow>): ((seenAgent: Seen) => Promise<SeenRow>) =>
-  createBatcher<Seen, SeenRow>((items) => new SeenBatch(agents, items).write(), maxBatch);
+export const lastSeen = (
+  agents: Collection<AgentRow>,
+  times: SeenTimes,
+): ((seenAgent: Seen) => Promise<SeenRow>) =>
+  createBatcher<Seen, SeenRow>((items) => new SeenBatch(agents, times, items).write(), maxBatch);
 
 /**
  * Keeps the newest report of each (tenant, env, agent, bundle), which is the document's id, of agents that are

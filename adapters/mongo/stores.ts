@@ -5,6 +5,8 @@ import { admissionTable } from '../../src/admission/table.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { createKeyedMutex, type KeyedMutex } from '../../src/shared/concurrency/keyed-mutex.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
+import type { Log } from '../../src/shared/ports/log.ts';
+import type { AgentRow } from './agent-rows.ts';
 import { mongoAgentStreams } from './agent-streams.ts';
 import { mongoAgents } from './agents.ts';
 import { mongoAiUsage } from './ai-usage.ts';
@@ -33,6 +35,7 @@ import { mongoOperatorTokens } from './operator-tokens.ts';
 import { mongoRetention } from './retention.ts';
 import { mongoRules } from './rules.ts';
 import { mongoRuns, touchingRuns } from './runs.ts';
+import { SeenTimes } from './seen-times.ts';
 import { mongoServiceAccounts } from './service-accounts.ts';
 import { mongoSettings } from './settings.ts';
 import { mongoSigning } from './signing.ts';
@@ -96,10 +99,16 @@ function ruleStores(db: Db, founding: TenantCollections, turn: KeyedMutex, newId
 interface NodeOptions {
   readonly clock: Clock;
   readonly admission: Admission;
+  readonly log: Log;
 }
 
 /** Reports and requests of agents, their exports and their retention. */
-function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, { clock, admission }: NodeOptions) {
+function activityStores(
+  db: Db,
+  audit: AuditStore,
+  nextId: RisingIds,
+  { clock, admission, log }: NodeOptions,
+) {
   const events = db.collection<EventRow>('events');
   const approvals = db.collection<ApprovalRow>('approvals');
   const links = db.collection<ExportLinkRow>('exportLinks');
@@ -108,7 +117,9 @@ function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, { clock, a
     clock,
   );
   const removals = exportRemovals(db.collection('exportRemovals'), links, events);
-  const agents = mongoAgents(db.collection('agents'), db.collection('reports'), db.collection('leftOut'));
+  const registrations = db.collection<AgentRow>('agents');
+  const seenTimes = new SeenTimes(registrations, clock, log);
+  const agents = mongoAgents(registrations, db.collection('reports'), db.collection('leftOut'), seenTimes);
   const eventStore = mongoEvents(events, db.collection('runs'), audit, nextId, clock, {
     log: exportLog,
     removals,
@@ -135,10 +146,10 @@ function activityStores(db: Db, audit: AuditStore, nextId: RisingIds, { clock, a
       removals,
     }),
   };
-  return { stores, exportLog };
+  return { stores, exportLog, seenTimes };
 }
 
-/** @returns the stores, and the log of exports, which runs until it is closed */
+/** @returns the stores, and what must be closed after them: the log of exports, and the agents' times that wait */
 export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore, node: NodeOptions) {
   const { clock } = node;
   // The process's own calls must not lose to each other at compare-and-set.
@@ -148,7 +159,7 @@ export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore,
     refusal: () => refusalOf('mongoDocumentChanges'),
   });
   const nextId = risingIds();
-  const { stores, exportLog } = activityStores(db, audit, nextId, node);
+  const { stores, exportLog, seenTimes } = activityStores(db, audit, nextId, node);
   return {
     stores: {
       ...tenantStores(db, founding, turn),
@@ -156,5 +167,6 @@ export function storesOf(db: Db, founding: TenantCollections, audit: AuditStore,
       ...stores,
     },
     exportLog,
+    seenTimes,
   };
 }

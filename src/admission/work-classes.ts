@@ -179,6 +179,10 @@ export const queueClasses = {
     title: 'Ended streams of agents that wait for the store; above, the oldest is dropped',
     bounds: [{ per: 'environment', waiting: 50_000 }],
   },
+  seenTimes: {
+    title: 'Times when agents were last seen that wait for MongoDB; above, the request waits for its write',
+    bounds: [{ per: 'node', waiting: 50_000 }],
+  },
   spans: {
     title: 'Spans that wait for their collector; above, new ones are lost and counted',
     bounds: [{ per: 'node', waiting: 2_048 }],

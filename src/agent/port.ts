@@ -44,7 +44,8 @@ export interface FirstSeenAgent {
 /** Registrations: the agents of a tenant, by id. */
 export interface AgentStore {
   /**
-   * Sets last env and last seen (never backwards) of a registration that lives.
+   * Sets last env and last seen (never backwards) of a registration that lives. A store may write a time that moves
+   * alone within a second or so after the answer: no request waits for it.
    * @param newId the id of the registration that is made when there is none; a retired one comes back under its own.
    *   Null: neither happens
    * @param on the API that it was seen on; absent: what is known of that stays

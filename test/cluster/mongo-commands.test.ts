@@ -2,14 +2,18 @@
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { AgentRow } from '../../adapters/mongo/agent-rows.ts';
+import { type AgentStreamRow, mongoAgentStreams } from '../../adapters/mongo/agent-streams.ts';
 import type { ApprovalRow } from '../../adapters/mongo/approval-rows.ts';
 import { type AuditCollections, mongoAudit } from '../../adapters/mongo/audit.ts';
 import { EventIngest } from '../../adapters/mongo/event-ingest.ts';
 import type { EventRow } from '../../adapters/mongo/event-row.ts';
 import { lastSeen } from '../../adapters/mongo/last-seen.ts';
+import { SeenTimes } from '../../adapters/mongo/seen-times.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { Admission } from '../../src/admission/admission.ts';
+import type { PastStream } from '../../src/agent/record.ts';
+import { aStream } from '../conformance/agent-streams.ts';
 import { aBatch } from '../conformance/events.ts';
 import { anApproval, anEvent, t0, uuid } from '../conformance/fixtures.ts';
 import { itAtNight } from '../runs.ts';
@@ -143,9 +147,94 @@ it('an agent keeps an environment that it was seen in, though another node noted
     },
   });
   const seen = { tenantId, agentId: 'a', env: 'development', now: t0 + 50, newId: null } as const;
-  await lastSeen(overtaken)({ ...seen, on: null });
+  await lastSeen(overtaken, new SeenTimes(agents, systemClock, { warn: () => {} }))({ ...seen, on: null });
   const agent = await store.agents.get(tenantId, 'a');
   expect(agent).toMatchObject({ lastSeenAt: t0 + 100, lastEnv: 'staging' });
   expect(agent?.seenEnvs).toContain('development');
   await store.close();
+});
+
+/** Registers agents, has them seen again, and answers with the writes before and after the store closed. */
+async function writesOfReturn(agentIds: readonly string[], hour: number, max?: number) {
+  const db = client.db(`reeve_test_${uuid().slice(0, 18)}`);
+  const agents = db.collection<AgentRow>('agents');
+  const times = new SeenTimes(agents, systemClock, { warn: () => {} }, max);
+  const noteSeen = lastSeen(agents, times);
+  const tenantId = uuid();
+  const see = (now: number, env: 'production' | 'staging' = 'production') =>
+    Promise.all(
+      agentIds.map((agentId) =>
+        noteSeen({ tenantId, agentId, env, now, newId: uuid(), on: { api: 'console' } }),
+      ),
+    );
+  await see(t0);
+  const writes = () => said.filter((command) => command.startsWith('update')).length;
+  said = [];
+  await see(t0 + hour * 3_600_000);
+  const before = writes();
+  await times.close();
+  const rows = await agents.find({ tenantId }).toArray();
+  expect(rows.map(({ lastSeenAt }) => lastSeenAt)).toEqual(agentIds.map(() => t0 + hour * 3_600_000));
+  return { before, after: writes() };
+}
+
+it('agents that come back wait for no write of their times, and the store has all once it is closed', async () => {
+  const agentIds = Array.from({ length: 1_000 }, (_, i) => `agent-${i}`);
+  const { before, after } = await writesOfReturn(agentIds, 1);
+  expect(before).toBeLessThan(5);
+  expect(after).toBeLessThanOrEqual(6);
+});
+
+it('times above the bound, and those after a day, are written before the answer', async () => {
+  const agentIds = ['a', 'b', 'c'];
+  expect(await writesOfReturn(agentIds, 1)).toEqual({ before: 0, after: 1 });
+  expect(await writesOfReturn(agentIds, 1, 1)).toEqual({ before: 1, after: 2 });
+  expect(await writesOfReturn(agentIds, 25)).toEqual({ before: 1, after: 1 });
+});
+
+it('a time that waits brings back no agent that was retired since, and repeats a write that failed', async () => {
+  const agents = client.db(`reeve_test_${uuid().slice(0, 18)}`).collection<AgentRow>('agents');
+  let failures = 1;
+  const failing = new Proxy(agents, {
+    get: (target, method) => {
+      if (method !== 'bulkWrite') return Reflect.get(target, method);
+      return (...args: Parameters<typeof agents.bulkWrite>) =>
+        failures-- > 0 ? Promise.reject(new Error('away')) : target.bulkWrite(...args);
+    },
+  });
+  const warnings: object[] = [];
+  const times = new SeenTimes(failing, systemClock, {
+    warn: (fields) => void warnings.push(fields as object),
+  });
+  const tenantId = uuid();
+  const see = (agentId: string, now: number) =>
+    lastSeen(agents, times)({ tenantId, agentId, env: 'production', now, newId: uuid(), on: null });
+  await Promise.all(['here', 'gone'].map((agentId) => see(agentId, t0)));
+  await Promise.all(['here', 'gone'].map((agentId) => see(agentId, t0 + 1_000)));
+  await agents.updateOne({ tenantId, agentId: 'gone' }, { $set: { retiredAt: t0 + 2_000 } });
+  await expect
+    .poll(async () => (await agents.findOne({ tenantId, agentId: 'here' }))?.lastSeenAt, { timeout: 10_000 })
+    .toBe(t0 + 1_000);
+  expect(warnings).toEqual([{ error: 'away' }]);
+  expect(await agents.findOne({ tenantId, agentId: 'gone' })).toMatchObject({
+    retiredAt: t0 + 2_000,
+    lastSeenAt: t0,
+  });
+});
+
+it('ends of streams that the store has cost one command', async () => {
+  const streams = client.db(`reeve_test_${uuid().slice(0, 18)}`).collection<AgentStreamRow>('agentStreams');
+  const store = mongoAgentStreams(streams);
+  const tenantId = uuid();
+  const open = Array.from({ length: 50 }, (_, i) => aStream({ tenantId, agentId: `a-${i}`, endedAt: null }));
+  const costOf = async (recorded: readonly PastStream[]): Promise<readonly string[]> => {
+    said = [];
+    await store.record(recorded);
+    return said;
+  };
+  expect(await costOf(open)).toEqual(['update agentStreams', 'aggregate agentStreams']);
+  const ends = open.map((one) => ({ ...one, endedAt: t0 + 5 }));
+  expect(await costOf(ends)).toEqual(['update agentStreams']);
+  expect(await costOf(ends.map((one) => ({ ...one, endedAt: t0 + 9 })))).toEqual(['update agentStreams']);
+  expect(await streams.countDocuments({ tenantId, endedAt: t0 + 5 })).toBe(50);
 });

@@ -1,5 +1,6 @@
-// A request renews the last-seen time in its agent's registration: at most one write per agent in 29 s. The write comes
-// a second later for an agent that this node knows. So `last_seen_at` is at most 30 s late.
+// A request renews the last-seen time in its agent's registration: at most one write per agent in 28 s. The write comes
+// a second later for an agent that this node knows, and a store may gather it for another. So `last_seen_at` is at most
+// 30 s late, but for as long as a store needs for a fleet that comes back at once.
 
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { hourMs } from '../../shared/duration.ts';
@@ -8,7 +9,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { FirstSeenAgent, SeenAgent } from '../port.ts';
 import type { Source } from './registrar.ts';
 
-const everyMs = 29_000;
+const everyMs = 28_000;
 /** Times of known agents are gathered for this long and written together. Milliseconds. */
 const gatheredMs = 1_000;
 const maxRemembered = 50_000;
@@ -44,7 +45,7 @@ const keyOf = ({ tenantId, env, api }: KeyPrincipal, agentId: string): string =>
   `${tenantId}/${env}/${api}/${agentId}`;
 
 export function createLastSeen({ registrar, clock }: Pick<AppPorts, 'registrar' | 'clock'>): LastSeen {
-  /** The agents whose registration this node wrote within 29 s, by the API that they used. */
+  /** The agents whose registration this node wrote within 28 s, by the API that they used. */
   const written = new BoundedMap<true>(maxRemembered);
   /** The agents whose registration this node wrote within an hour. */
   const registered = new BoundedMap<true>(maxRemembered);
