@@ -15,7 +15,7 @@ import type { AgentRow, ReportRow } from './agent-rows.ts';
 import { takenAmong, unavailable } from './failure.ts';
 import { byTenant } from './form.ts';
 import { deleteSome } from './removal.ts';
-import { type SeenTime, type SeenTimes, writeOf } from './seen-times.ts';
+import type { SeenTimes } from './seen-times.ts';
 
 /** An agent was seen in an environment. */
 interface Seen {
@@ -93,7 +93,7 @@ async function rowsByKey(
  * True if the registration changes in nothing but the time. Not after a longer absence: the removal of idle agents must
  * not meet one whose new time still waits.
  */
-function movesTimeAlone(row: AgentRow, { at, fields }: SeenTime): boolean {
+function movesTimeAlone(row: AgentRow, at: number, fields: Partial<AgentRow>): boolean {
   const { lastSeenAt, lastEnv, lastApi = null, loadsAny = false, retiredAt } = row;
   const before = { lastEnv, lastApi, loadsAny, retiredAt };
   const after = { ...before, ...fields };
@@ -180,9 +180,9 @@ class SeenBatch {
       this.#rows.set(key, { ...row, retiredAt: null });
     }
     const fields = { lastEnv: one.env, ...spoken(one.on), ...(isRetired ? { retiredAt: null } : {}) };
-    const time = { id: row._id, at: one.now, fields };
-    if (movesTimeAlone(row, time) && this.#times.add(time)) return envs;
-    return [...envs, writeOf(time)];
+    if (movesTimeAlone(row, one.now, fields) && this.#times.add({ id: row._id, at: one.now })) return envs;
+    const older = { ...filter, lastSeenAt: { $not: { $gt: one.now } } };
+    return [...envs, { updateOne: { filter: older, update: { $set: { ...fields, lastSeenAt: one.now } } } }];
   }
 
   #answerTo(item: Seen): SeenRow | Error {

@@ -6,40 +6,25 @@ import { type Clock, pause } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { AgentRow } from './agent-rows.ts';
 
-/** The last time of an agent, and the fields that belong to it. */
+/** Of a registration, by its id. */
 export interface SeenTime {
-  /** Of the registration. */
   readonly id: string;
+  /** Epoch milliseconds. */
   readonly at: number;
-  readonly fields: Partial<Pick<AgentRow, 'lastEnv' | 'lastApi' | 'loadsAny' | 'retiredAt'>>;
 }
 
 /** Times that wait, at most. Beyond them the request waits for its own write. */
 const [{ waiting: maxWaiting }] = admissionTable.seenTimes.bounds;
-const maxBulk = 200;
+const maxBulk = 100;
 /** From the first time that waits to its write. Milliseconds. */
 const gatherMs = 250;
-/** Between a write that failed and the next one. Milliseconds. */
-const retryMs = 1_000;
+/** Between a write that failed and the next one: each time twice as long. Milliseconds. */
+const [firstRetryMs, maxRetryMs] = [1_000, 30_000];
 
-/** The write of a time, which never goes back. */
-export const writeOf = ({ id, at, fields }: SeenTime): AnyBulkWriteOperation<AgentRow> => ({
-  updateOne: {
-    filter: { _id: id, lastSeenAt: { $not: { $gt: at } } },
-    update: { $set: { ...fields, lastSeenAt: at } },
-  },
+/** A retired agent stays retired: only a registration brings it back. */
+const writeOf = ([id, at]: readonly [string, number]): AnyBulkWriteOperation<AgentRow> => ({
+  updateOne: { filter: { _id: id }, update: { $max: { lastSeenAt: at } } },
 });
-
-/** As `writeOf`. An agent that was retired in between stays so: only a registration brings it back. */
-function lateWriteOf(time: SeenTime): AnyBulkWriteOperation<AgentRow> {
-  const { id, at, fields } = time;
-  return {
-    updateOne: {
-      filter: { _id: id, retiredAt: null, lastSeenAt: { $not: { $gt: at } } },
-      update: { $set: { ...fields, lastSeenAt: at } },
-    },
-  };
-}
 
 export class SeenTimes {
   readonly #agents: Collection<AgentRow>;
@@ -47,11 +32,12 @@ export class SeenTimes {
   readonly #log: Pick<Log, 'warn'>;
   readonly #max: number;
   /** The newest of each registration. */
-  readonly #waiting = new Map<string, SeenTime>();
+  readonly #waiting = new Map<string, number>();
   #isWriting = false;
   /** The bulk write under way. */
   #bulk: Promise<boolean> | null = null;
-  #isFailing = false;
+  /** Of writes, one after the other. */
+  #failures = 0;
   #isClosed = false;
 
   constructor(
@@ -67,12 +53,10 @@ export class SeenTimes {
   }
 
   /** @returns false if too many wait: the caller writes it */
-  add(time: SeenTime): boolean {
-    const earlier = this.#waiting.get(time.id);
-    if (this.#isClosed || (!earlier && this.#waiting.size >= this.#max)) return false;
-    if (earlier && earlier.at > time.at) return true;
-    const fields = { ...earlier?.fields, ...time.fields };
-    this.#waiting.set(time.id, { ...time, fields });
+  add({ id, at }: SeenTime): boolean {
+    const earlier = this.#waiting.get(id);
+    if (this.#isClosed || (earlier === undefined && this.#waiting.size >= this.#max)) return false;
+    this.#waiting.set(id, Math.max(at, earlier ?? at));
     if (!this.#isWriting) void this.#writeAll();
     return true;
   }
@@ -93,6 +77,7 @@ export class SeenTimes {
       const isWritten = await this.#bulk;
       if (this.#waiting.size === 0) break;
       // Requests get at least half of the database's time.
+      const retryMs = Math.min(maxRetryMs, firstRetryMs * 2 ** (this.#failures - 1));
       await pause(this.#clock, isWritten ? this.#clock.monotonic() - begun : retryMs);
     }
     this.#isWriting = false;
@@ -100,23 +85,22 @@ export class SeenTimes {
 
   /** @returns false if the write failed: the times wait again */
   async #writeSome(): Promise<boolean> {
-    const times: SeenTime[] = [];
-    for (const time of this.#waiting.values()) {
+    const times: (readonly [string, number])[] = [];
+    for (const time of this.#waiting) {
       times.push(time);
       if (times.length === maxBulk) break;
     }
-    for (const { id } of times) this.#waiting.delete(id);
+    for (const [id] of times) this.#waiting.delete(id);
     try {
-      await this.#agents.bulkWrite(times.map(lateWriteOf), { ordered: false });
-      this.#isFailing = false;
+      // No answer vouches for them, so that no disk need be waited for.
+      await this.#agents.bulkWrite(times.map(writeOf), { ordered: false, writeConcern: { w: 1 } });
+      this.#failures = 0;
       return true;
     } catch (error) {
-      for (const time of times) if (!this.#waiting.has(time.id)) this.#waiting.set(time.id, time);
-      if (!this.#isFailing) {
-        const reason = error instanceof Error ? error.message : String(error);
+      for (const [id, at] of times) this.#waiting.set(id, Math.max(at, this.#waiting.get(id) ?? at));
+      const reason = error instanceof Error ? error.message : String(error);
+      if (this.#failures++ === 0)
         this.#log.warn({ error: reason }, 'cannot store yet when agents were last seen');
-      }
-      this.#isFailing = true;
       return false;
     }
   }
