@@ -21,8 +21,10 @@ function runGo(args: readonly string[], folder: string): void {
   if (status !== 0) throw new CannotRun(`go ${args.join(' ')} failed.`);
 }
 
+const compilerOf = (): string | null => findProgram('cc');
+
 function runCompiler(name: string, file: string): void {
-  const compiler = findProgram('cc');
+  const compiler = compilerOf();
   if (compiler === null) throw new CannotRun('cc is not on PATH. Install a C compiler, then repeat.');
   mkdirSync(rivalCache, { recursive: true });
   const args = ['-O2', '-o', join(rivalCache, name), join(rivalFolder, file)];
@@ -41,6 +43,18 @@ function install(name: string, source: RivalSource, print: Print): void {
     else runGo(['build', '-o', join(rivalCache, name), '.'], join(rivalFolder, source.folder));
     print(`${name} is in ${rivalCache}.`);
   }
+}
+
+const loopInC = 'epoll';
+
+/** These rivals, and the bare loop in C where it is built or a compiler is there: it is a bound as well. */
+export function withLoopInC(names: readonly string[]): readonly string[] {
+  if (names.includes(loopInC)) return names;
+  if (findProgram(loopInC) === null) {
+    if (compilerOf() === null) return names;
+    for (const { name, source } of rivalsOf([loopInC])) install(name, source, () => {});
+  }
+  return [loopInC, ...names];
 }
 
 const stateOf = (rival: Rival): string => {

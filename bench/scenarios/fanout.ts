@@ -1,6 +1,7 @@
 // Fan-out: one deployment to many agents' streams, from the deploying call to the last delivery, in turns with a bare
 // loop that holds as many clients.
 import { streamRivalsOf } from '../rivals/index.ts';
+import { withLoopInC } from '../rivals/install.ts';
 import { BundleDeployer, type Transport, transports } from '../suite/bundles.ts';
 import { figureOf, maxOtherCores } from '../suite/figures.ts';
 import { mergeLatencies } from '../suite/histogram.ts';
@@ -113,7 +114,7 @@ class FanoutRun {
 const lastForm = (id: string, what: string) =>
   ({ id: `fanout.${id}_last`, what, unit: 'ms', better: 'lower' }) as const;
 
-/** The bare loop in C as a second bound of SSE, where `--rivals epoll` has measured it and no frame was lost. */
+/** The bare loop in C as a second bound of SSE, where it was measured and no frame was lost. */
 function besideC(
   figures: readonly Figure[],
   rivals: readonly RivalResult[],
@@ -154,7 +155,7 @@ async function runOn(hub: Hub, clients: readonly StreamClient[], bare: BareServe
     hub: { client: hubClient, prepare: () => deployer.prepare(frame) },
     bare: { client: bareClient, prepare: async () => () => bare.broadcast(frame) },
   });
-  const rivals = await RivalFanout.open(streamRivalsOf(options.rivals), {
+  const rivals = await RivalFanout.open(streamRivalsOf(withLoopInC(options.rivals)), {
     agents,
     frameBytes: frame,
     framesOfRound,
