@@ -269,17 +269,13 @@ const running = (all: readonly Deployment[], version: number): readonly Deployme
   all.filter((one) => one.version === version);
 
 /** Everything that is wrong with a document. */
-const invalid = (problems: readonly (readonly [path: string, msg: string])[]): HubError =>
+const invalid = (problems: readonly (readonly [path: string, message: string])[]): HubError =>
   refused(
     'invalid_ruleset',
     problems.length === 1
       ? `Nothing was saved. ${problems[0]?.[1] ?? ''}`.slice(0, 1000)
       : `Nothing was saved, because the ruleset has ${problems.length} errors. Correct those in errors.`,
-    {
-      problems: problems
-        .slice(0, 50)
-        .map(([path, msg]) => ({ loc: path === '' ? ['body'] : ['body', path], msg })),
-    },
+    { fields: problems.slice(0, 50).map(([path, message]) => ({ field: [], path, message })) },
   );
 
 /** @throws HubError precondition_failed */

@@ -74,7 +74,7 @@ export const createOidcLogins = (ports: Ports): OidcLogins => ({
     }
     if (returnTo !== null && !isSoundReturn(returnTo)) {
       throw new HubError('validation_failed', 'return_to must be a path below /dashboard/.', {
-        problems: [{ loc: ['query', 'return_to'], msg: 'must be a path below /dashboard/' }],
+        fields: [{ field: ['returnTo'], message: 'must be a path below /dashboard/' }],
       });
     }
     const request = { state: secrets.token(32), nonce: secrets.token(32), verifier: secrets.token(32) };
