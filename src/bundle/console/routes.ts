@@ -1,6 +1,7 @@
 // Routes of bundles.
 import { z } from 'zod';
-import { deployErrors, deployment, deployReason, forceQuery } from '../../deployment/wire.ts';
+import { deployReason } from '../../deployment/record.ts';
+import { deployErrors, deployment, forceQuery } from '../../deployment/wire.ts';
 import { env, instant, paging, versionNumber, yamlDocument } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';

@@ -1,6 +1,6 @@
 // Routes of rulesets: versioned documents of rules, saved and deployed in one step.
 import { z } from 'zod';
-import { deployReason } from '../../deployment/wire.ts';
+import { deployReason } from '../../deployment/record.ts';
 import { boolQuery, env, versionNumber } from '../../http/contract/fields.ts';
 import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { warnings } from '../../bundle/wire.ts';
 import { documentKind } from '../../contract/record.ts';
 import { autoDeployQuery, autoDeployReply } from '../../contract/wire.ts';
-import { deployErrors, deployReason, forceQuery } from '../../deployment/wire.ts';
+import { deployReason } from '../../deployment/record.ts';
+import { deployErrors, forceQuery } from '../../deployment/wire.ts';
 import {
   anyObject,
   bundleName,
