@@ -13,7 +13,7 @@ const files = ['src', 'actors', 'adapters'].flatMap((folder) =>
 
 /** The edge, the files of each API, and the console in the browser, which reads replies. */
 const isEdge = (file: string): boolean =>
-  /^src\/(?:http|hub\/api|dashboard)\//.test(file) || /^src\/\w+\/(?:console|hosted|wire)\b/.test(file);
+  /^src\/(?:http|hub\/api|dashboard)\//.test(file) || /^src\/\w+\/(?:console|hosted)\b/.test(file);
 
 const uses = (pattern: RegExp): string[] =>
   files.filter((file) =>

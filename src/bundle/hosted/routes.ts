@@ -5,13 +5,13 @@ import { boolQuery, env, versionNumber } from '../../http/contract/fields.ts';
 import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';
+import { lintFinding } from '../record/finding.ts';
 import {
   currentRulesetRecord,
   deployedRulesetRecord,
   rulesetRecord,
   rulesetSummaryRecord,
 } from '../record.ts';
-import { lintFinding } from '../wire.ts';
 
 /** Bytes of a document; the next one is refused by the transport already. */
 const rulesetBody = 512 * 1024;

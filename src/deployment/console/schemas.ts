@@ -1,8 +1,8 @@
 // Schemas of deployments that several nouns share.
 
 import { z } from 'zod';
-import { boolQuery } from '../http/contract/fields.ts';
-import { deploymentRecord } from './record.ts';
+import { boolQuery } from '../../http/contract/fields.ts';
+import { deploymentRecord } from '../record.ts';
 
 export const deployment = deploymentRecord.reply('console', 'one');
 

@@ -2,7 +2,7 @@
 // stored. One bad event never costs the others. event/use-cases/intake.ts stores the events.
 
 import type { CountLimit } from '../../admission/limit.ts';
-import { readManifest } from '../../agent/wire/manifest.ts';
+import { readManifest } from '../../agent/console/manifest.ts';
 import type { Hub } from '../../http/contract/handler.ts';
 import { RequestError } from '../../http/contract/request-error.ts';
 import { agentOf } from '../../shared/acting-agent.ts';
