@@ -1,6 +1,7 @@
 // Errors as replies: the one table from error code to HTTP status, and the two forms that the hub's APIs write errors
 // in. Names fields in the words of the APIs. Logs nothing.
 
+import { usualRetryAfter } from '../admission/admission-class.ts';
 import type { Finding } from '../bundle/rules/finding.ts';
 import { type ErrorReason, type FieldProblem, HubError } from '../shared/error.ts';
 import { snake } from '../shared/snake-keys.ts';
@@ -113,7 +114,7 @@ export function problemOf(error: unknown, schemas: RequestSchemas = {}): Problem
   const code = (error instanceof RequestError ? error.detail.wireCode : null) ?? error.code;
   const status = statusOf[code];
   const headers: (readonly [string, string])[] = [];
-  const wait = detail.retryAfter ?? (status === 503 ? 1 : null);
+  const wait = detail.retryAfter ?? (status === 503 ? usualRetryAfter : null);
   if (wait !== null && code !== 'too_busy')
     headers.push(['Retry-After', String(Math.max(1, Math.ceil(wait)))]);
   if (status === 401) headers.push(['WWW-Authenticate', 'Bearer']);

@@ -1,7 +1,8 @@
 // Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept for the time that
 // the provider sets. While the provider is away, the keys of the last 24 hours stay good.
+import { outageOf } from '../../admission/outages.ts';
 import { dayMs, minuteMs } from '../../shared/duration.ts';
-import { HubError, refused } from '../../shared/error.ts';
+import { type HubError, refused } from '../../shared/error.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Claims, JwkSet, Jwts } from '../../shared/ports/jwt.ts';
 import type { Log } from '../../shared/ports/log.ts';
@@ -47,10 +48,7 @@ interface Kept {
   readonly freshUntil: number;
 }
 
-const away = (): HubError =>
-  new HubError('unavailable', "The hub cannot fetch the identity provider's keys. Try again in a moment.", {
-    retryAfter: 5,
-  });
+const away = (): HubError => outageOf('providerKeysAway');
 
 /** The provider's keys: fetched when they are needed, and kept. */
 class ProviderKeys {
