@@ -51,7 +51,7 @@ export async function signAndDeploy(
     if (!key) {
       throw new HubError('unprocessable', 'No signing key is active. Rotate the signing key to create one.');
     }
-    const last = await store.deployments.lastSequence(tenantId, env, bundleName);
+    const last = await store.deployments.getLastSequence(tenantId, env, bundleName);
     const seed = secrets.unseal('signing-key', key.sealedSeed);
     const unattested = {
       ...unsigned,

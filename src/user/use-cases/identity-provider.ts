@@ -25,7 +25,7 @@ export interface IdentityProviderPorts {
   readonly settings: OidcSettings;
   /** Reaches private addresses too: whoever runs the hub set the provider's. */
   readonly outbound: Pick<Outbound, 'send'>;
-  readonly workspaces: Pick<WorkspaceStore, 'tenantOf'>;
+  readonly workspaces: Pick<WorkspaceStore, 'getTenantId'>;
   /** Makes the tenant of a workspace that nobody linked, where the settings let admins' tokens do that. */
   readonly provision: (workspace: Workspace) => Promise<string>;
   readonly jwts: Jwts;
@@ -192,7 +192,7 @@ async function tenantOf(
   workspace: Workspace,
   role: OperatorRole | null,
 ): Promise<string | null> {
-  const linked = await workspaces.tenantOf(workspace);
+  const linked = await workspaces.getTenantId(workspace);
   if (linked !== null || role !== 'admin' || !settings.autoProvision) return linked;
   return provision(workspace);
 }
