@@ -1,6 +1,7 @@
 // Signing bundles with a tenant's active key, and replacing that key. The seed is open only while it signs. Keeps
 // promise P58.
 
+import { outageOf, outageTable } from '../src/admission/outages.ts';
 import type { AuditActor, AuditNote } from '../src/audit/record.ts';
 import { type Deployment, nextSequence } from '../src/deployment/record.ts';
 import { HubError, notFound } from '../src/shared/error.ts';
@@ -11,11 +12,9 @@ import { attestationText, successionText } from '../src/signing/rules/attestatio
 import { deployNote } from './deployment-notes.ts';
 import type { ActorPorts } from './ports.ts';
 
-/** How often a write is tried again when the signing key or the deployments changed in between. */
-const tries = 5;
+const { tries } = outageTable.signingKeyChanging;
 
-const busy = () =>
-  new HubError('unavailable', 'The signing key is being rotated. Try again shortly.', { retryAfter: 1 });
+const busy = () => outageOf('signingKeyChanging');
 
 async function yamlOf({ store }: ActorPorts, tenantId: string, name: string, version: number) {
   const yaml = await store.bundles.getYaml(tenantId, name, version);
@@ -52,7 +51,7 @@ export async function signAndDeploy(
     if (!key) {
       throw new HubError('unprocessable', 'No signing key is active. Rotate the signing key to create one.');
     }
-    const last = await store.deployments.lastSequence(tenantId, env, bundleName);
+    const last = await store.deployments.getLastSequence(tenantId, env, bundleName);
     const seed = secrets.unseal('signing-key', key.sealedSeed);
     const unattested = {
       ...unsigned,

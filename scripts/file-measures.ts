@@ -9,7 +9,7 @@ const participles = new Set('found known asked given wanted told shown made name
 /** Files in which words of the wire are snake_case: records, files of an API, http, adapters, the rule language. */
 const isWireFile = (file: string): boolean =>
   /^(?:adapters|src\/http|src\/dashboard|packages\/agent\/src)\//.test(file) ||
-  /\/(?:api|console|hosted|wire|frames|record|records)(?:\/|[.-])/.test(file);
+  /\/(?:api|console|hosted|frames|record|records)(?:\/|[.-])/.test(file);
 const maxFunctionLines = 60;
 const maxComponentLines = 100;
 

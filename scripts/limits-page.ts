@@ -1,7 +1,13 @@
-// The text of docs/limits.md: a row for each bound in the tables of src/admission.
+// The text of docs/limits.md: a row for each bound and each outage in the tables of src/admission.
 
-import type { AdmissionClass, AdmittedPer, Bound } from '../src/admission/admission-class.ts';
+import {
+  type AdmissionClass,
+  type AdmittedPer,
+  type Bound,
+  usualRetryAfter,
+} from '../src/admission/admission-class.ts';
 import { requestClasses, socketClasses } from '../src/admission/edge-classes.ts';
+import { type Outage, outageTable } from '../src/admission/outages.ts';
 import { queueClasses, workClasses } from '../src/admission/work-classes.ts';
 import { statusOf } from '../src/http/problem.ts';
 
@@ -54,8 +60,7 @@ function refusalText(refusal: AdmissionClass['refusal']): readonly [error: strin
   if (!refusal) return ['', ''];
   const { code, retryAfter, reason } = refusal;
   const error = `${statusOf[code]} \`${code}\`${reason === undefined ? '' : ` (\`${reason}\`)`}`;
-  // The answers with status 503 without a time of their own have this one (src/http/problem.ts).
-  const seconds = retryAfter ?? (statusOf[code] === 503 ? 1 : null);
+  const seconds = retryAfter ?? (statusOf[code] === 503 ? usualRetryAfter : null);
   return [error, seconds === null ? '' : `${seconds} s`];
 }
 
@@ -74,6 +79,10 @@ function rowsOf({ title, bounds, ms, freeBytes, refusal }: AdmissionClass): read
     ];
     return `| ${cells.join(' | ')} |`;
   });
+}
+
+function outageRow({ title, tries, refusal }: Outage): string {
+  return `| ${[title, tries === undefined ? '' : String(tries), ...refusalText(refusal)].join(' | ')} |`;
 }
 
 export function limitsPage(): string {
@@ -96,5 +105,14 @@ refused; where nothing may wait, it is refused at once. A client that leaves giv
 IPv4 address or the /64 of an IPv6 address. A *caller* is an API key with its agent id and network, a user, or, without
 credentials, a network. [Security](security.md#limits) lists the limits over time and of stored data.
 
-${tables.join('\n')}`;
+${tables.join('\n')}
+## Refusals without a limit
+
+A service is away, a state moves between nodes, a node ends, or others change the same record. *Tries* are the attempts
+that the hub makes itself before it refuses.
+
+| What | Tries | Error | Retry-After |
+|---|---|---|---|
+${Object.values<Outage>(outageTable).map(outageRow).join('\n')}
+`;
 }

@@ -88,7 +88,7 @@ async function fillRules(store: SqliteStore, tenantId: string, keyId: string, no
   await store.rules.create(aRule({ tenantId }));
   const rooms = { environment: environmentRoom, key: keyRoom };
   await store.tools.observe(observation(tenantId, now), 0, rooms);
-  await store.tools.setMode({ tenantId, env: 'production', server: 'files', mode: 'hold', at: now });
+  await store.tools.updateMode({ tenantId, env: 'production', server: 'files', mode: 'hold', at: now });
 }
 
 async function fillActivity(
@@ -143,9 +143,9 @@ async function fillActivity(
   });
   await store.agents.addLeftOut(tenantId, 5, 3);
   for (let i = 0; i < 5; i++) await store.audit.append([aNote({ tenantId, at: now })]);
-  const head = await store.audit.head(tenantId);
+  const head = await store.audit.getHead(tenantId);
   if (head)
-    await store.audit.keepHead({
+    await store.audit.createHead({
       tenantId,
       seq: head.seq,
       digest: head.digest,
@@ -180,7 +180,7 @@ async function fillRest(store: SqliteStore, tenantId: string, now: number): Prom
   const times = { now, runsUntil: now + 1000, expiresAt: now + dayMs };
   await store.idempotency.claim(request, 'new-id', times);
   await store.idempotency.answered(request, 'new-id', { status: 201, headers: { a: 'b' }, json: '{}' });
-  await store.workspaces.link({ issuer: 'https://idp.example.com', workspaceId: tenantId }, tenantId);
+  await store.workspaces.create({ issuer: 'https://idp.example.com', workspaceId: tenantId }, tenantId);
   const job = {
     payload: { tenantId },
     runAt: now + dayMs,
@@ -207,7 +207,7 @@ async function fillTenant(store: SqliteStore, now: number, events: number): Prom
   await store.logins.create(login);
   await store.logins.signedInFrom(user.id, '192.0.2.0/24', now);
   const account = { issuer: 'https://idp.example.com', subject: user.id, userId: user.id, tenantId };
-  await store.identities.link({ ...account, linkedAt: now });
+  await store.identities.create({ ...account, linkedAt: now });
   const key = aKey({ tenantId, revokedAt: null });
   await store.keys.create(key);
   await store.keys.create(aKey({ tenantId, env: null, revokedAt: now }));

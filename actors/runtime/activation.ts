@@ -1,4 +1,5 @@
 // One key's actor while it is awake: its mailbox, its state, its timers. Knows no other actor. Keeps promise P1.
+import { outageOf } from '../../src/admission/outages.ts';
 import type { Awaitable } from '../../src/shared/concurrency/awaitable.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
@@ -67,11 +68,12 @@ export const rebuildMessage = '@rebuild';
 /** A refusal before the handler began: a second sending of the message repeats nothing. */
 class Unhandled extends HubError {}
 
-export const moved = (): Unhandled =>
-  new Unhandled('unavailable', 'The state moved to another node. Try again shortly.', { retryAfter: 1 });
+export const moved = (): Unhandled => {
+  const { code, message, detail } = outageOf('stateMoved');
+  return new Unhandled(code, message, detail);
+};
 
-const takenOver = () =>
-  new HubError('unavailable', 'Another node has taken over. Try again shortly.', { retryAfter: 1 });
+const takenOver = () => outageOf('stateTakenOver');
 
 /** After these the state may differ from the store, so it is built again. */
 const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
@@ -204,9 +206,7 @@ export class Activation<Ports> implements ContextOwner<Ports> {
   /** The actor could not be woken: waiting messages are refused, the next message tries again. */
   #asleep(envelope: Envelope, error: unknown): void {
     this.#report(error, envelope.type, 'cannot activate an actor');
-    const reason = new HubError('unavailable', 'The hub cannot load this state now. Try again shortly.', {
-      retryAfter: 1,
-    });
+    const reason = outageOf('stateNotLoaded');
     this.#refuse(envelope, reason);
     this.#refuseWaiting(reason);
   }
@@ -322,11 +322,7 @@ export class Activation<Ports> implements ContextOwner<Ports> {
       await this.#runtime.emit(effects);
     } catch (error) {
       this.#report(error, 'effects', 'cannot send the effects of an actor');
-      throw new HubError(
-        'unavailable',
-        'The change is stored but not announced. Repeat the request shortly.',
-        { retryAfter: 1 },
-      );
+      throw outageOf('effectsNotSent');
     }
   }
 

@@ -1,5 +1,6 @@
 // The askers that wait for a reply, and their common time limit: one timer for all. Knows no actor.
-import { HubError } from '../../src/shared/error.ts';
+import { outageOf } from '../../src/admission/outages.ts';
+import type { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Ask } from './activation.ts';
 
@@ -115,13 +116,7 @@ export class Asks {
           return;
         }
         waiting.abandoned = true;
-        waiting.reject(
-          new HubError(
-            'unavailable',
-            'The hub got no answer from the owner of this state in time. Try again shortly.',
-            { retryAfter: 1 },
-          ),
-        );
+        waiting.reject(outageOf('ownerSilent'));
       }
     });
   }

@@ -1,5 +1,6 @@
 // The actors of a cluster: finds whose key it is, sends envelopes to the owner and waits for replies; keeps what this
 // node owns with `system.ts`. Keeps promises P9 and P12.
+import { outageOf } from '../../src/admission/outages.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { shardOf } from '../../src/shared/ids.ts';
 import type { TakeoverReason } from '../../src/shared/meters.ts';
@@ -67,10 +68,7 @@ interface Sent {
   last: BusPosition;
 }
 
-const gone = () =>
-  new HubError('unavailable', 'The hub cannot reach the node that owns this state. Try again shortly.', {
-    retryAfter: 1,
-  });
+const gone = () => outageOf('ownerUnreachable');
 
 class ClusterActors<K extends Kinds, Ports> implements RemoteActors<K> {
   readonly #clock: Clock;
@@ -247,7 +245,7 @@ class ClusterActors<K extends Kinds, Ports> implements RemoteActors<K> {
   }
 
   async #asking(message: Tell): Promise<unknown> {
-    if (this.#stopping) throw new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
+    if (this.#stopping) throw outageOf('actorsClosed');
     const id = `${this.#node}:${++this.#envelopes}`;
     try {
       return await this.#asks.wait((ask) => {

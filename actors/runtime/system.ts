@@ -1,7 +1,9 @@
 // The actors of one process: finds or wakes the activation of a key, carries effects away, lets the idle go. Between
 // processes, `remote.ts` decides whose key it is and uses `receive`, `carry` and `release` here. Keeps promises P2, P3
 // and P5.
+
 import { refusalOf } from '../../src/admission/admission.ts';
+import { outageOf } from '../../src/admission/outages.ts';
 import { admissionTable } from '../../src/admission/table.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Announcer } from '../../src/shared/ports/announcer.ts';
@@ -95,7 +97,7 @@ const patientTimeoutMs = 30_000;
 /** How long an idle activation stays, and up to a quarter longer. */
 const idleMs = 60_000;
 
-const shuttingDown = () => new HubError('shutting_down', 'The hub is shutting down.', { retryAfter: 1 });
+const shuttingDown = () => outageOf('actorsClosed');
 
 class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   readonly #options: ActorsOptions<K, Ports>;

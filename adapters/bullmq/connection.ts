@@ -1,6 +1,8 @@
 // Connections to Redis for BullMQ, which takes clients and makes none here. A connection comes back by itself; its
 // errors name no address.
+
 import { createClient } from 'redis';
+import { outageOf } from '../../src/admission/outages.ts';
 import type { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
 import { connectFailure, connectionLoss } from '../../src/shared/connect-failure.ts';
@@ -27,10 +29,7 @@ const connectMs = 2000;
 const silentMs = 15_000;
 const longestPauseMs = 1000;
 
-export const unavailable = (): HubError =>
-  new HubError('unavailable', 'The hub cannot reach the job queue. Try again in a moment.', {
-    retryAfter: 2,
-  });
+export const unavailable = (): HubError => outageOf('jobQueueAway');
 
 /** A client that is not connected yet. It, and those that BullMQ makes of it, are members of the group. */
 export function connectionTo({ url, clock, name, patient, group }: ConnectionOptions) {

@@ -2,6 +2,7 @@
 // and renews the leases.
 
 import type { Queue } from 'bullmq';
+import { outageOf } from '../../src/admission/outages.ts';
 import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { checkedJob, type Job, sharedJobLeaseMs } from '../../src/shared/job.ts';
@@ -207,7 +208,7 @@ class BullJobs implements Jobs {
   }
 
   #ask<T>(task: () => Promise<T>): Promise<T> {
-    if (this.#closing) return Promise.reject(new HubError('shutting_down', 'The hub is shutting down.'));
+    if (this.#closing) return Promise.reject(outageOf('jobQueueClosed'));
     return within(this.#clock, timeoutMs, task());
   }
 

@@ -1,6 +1,6 @@
 // The Broadcast port within one process: a bounded log per audience, delivery by function calls. Lost at exit:
 // positions of an earlier process are `gone`, because every log begins at the start of this one.
-import { HubError } from '../../src/shared/error.ts';
+import { outageOf } from '../../src/admission/outages.ts';
 import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
 import {
   type Broadcast,
@@ -188,7 +188,7 @@ class LocalBroadcast implements Broadcast {
   }
 
   #requireOpen(): void {
-    if (this.#closed) throw new HubError('unavailable', 'The hub is closing.', { retryAfter: 1 });
+    if (this.#closed) throw outageOf('busClosed');
   }
 }
 

@@ -311,14 +311,14 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
 
   return {
     append,
-    feed: (tenantId, filter, before, limit) => readFeed(links, tenantId, filter, before, limit),
-    head: (tenantId) => headOf(links, tenantId),
-    links: (tenantId, from, to, maxBytes) => readLinks(links, heads, tenantId, from, to, maxBytes),
-    lastBefore: (tenantId, time) => lastBefore(links, tenantId, time),
-    async keepHead(signed) {
+    list: (tenantId, filter, before, limit) => readFeed(links, tenantId, filter, before, limit),
+    getHead: (tenantId) => headOf(links, tenantId),
+    listLinks: (tenantId, from, to, maxBytes) => readLinks(links, heads, tenantId, from, to, maxBytes),
+    getLastBefore: (tenantId, time) => lastBefore(links, tenantId, time),
+    async createHead(signed) {
       await heads.updateOne({ _id: `${signed.tenantId}/${signed.seq}` }, { $set: signed }, { upsert: true });
     },
-    async signedHead(tenantId) {
+    async getSignedHead(tenantId) {
       const row = await heads.findOne({ tenantId }, { sort: { seq: -1 } });
       return row && headIn(row);
     },

@@ -323,7 +323,7 @@ export const mongoDeployments = (
   turn: KeyedMutex,
   hasVersion: (tenantId: string, name: string, version: number) => Promise<boolean>,
 ): DeploymentStore => ({
-  lastSequence: (tenantId, env, bundleName) => lastSequenceOf(c, tenantId, env, bundleName),
+  getLastSequence: (tenantId, env, bundleName) => lastSequenceOf(c, tenantId, env, bundleName),
   deploy: (deployment, fence) => deploy(c, turn, hasVersion, deployment, fence),
   undeploy: (tenantId, env, bundleName, fence, end) =>
     undeploy(c, turn, tenantId, env, bundleName, fence, end),
@@ -343,7 +343,7 @@ export const mongoDeployments = (
   },
   get: (tenantId, id) => deploymentOf(c, tenantId, id),
   list: (tenantId, filter, page) => listDeployments(c, tenantId, filter, page),
-  rollbacks: (tenantId, deployments) => rollbacksIn(c, tenantId, deployments),
+  listRollbacks: (tenantId, deployments) => rollbacksIn(c, tenantId, deployments),
 });
 
 /** Deployments that are compared in the search for roll-backs, the newest. */

@@ -112,13 +112,13 @@ export function mongoEvents(
       return row && toEvent(row);
     },
 
-    async arrivals(tenantId, after, limit) {
+    async listArrivals(tenantId, after, limit) {
       const nextEvents = events.find({ _id: { $gt: idAfter(after) }, tenantId }, bounded).sort({ _id: 1 });
       const { items, more } = await pageOf(nextEvents, { limit, offset: 0 }, toEvent);
       return { events: items, more };
     },
 
-    newestSeq: async () => seqAt(clock.now()),
+    getNewestSeq: async () => seqAt(clock.now()),
     settledBy: async (seq) => seqBefore(seq, arrivalSlackMs),
 
     newestOf: (tenantId, agents) => newestEvents(events, tenantId, agents),

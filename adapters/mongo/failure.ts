@@ -8,6 +8,7 @@ import {
   MongoWriteConcernError,
 } from 'mongodb';
 import { refusalOf } from '../../src/admission/admission.ts';
+import { outageOf } from '../../src/admission/outages.ts';
 import { searchTimeout } from '../../src/event/record.ts';
 import { connectionLoss } from '../../src/shared/connect-failure.ts';
 import { HubError, taken } from '../../src/shared/error.ts';
@@ -16,8 +17,6 @@ import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { Storage } from '../../src/shared/storage.ts';
 
-/** Seconds after which a caller may try again while the store is away. */
-export const retryAfter = 2;
 /** The server changes its role, shuts down, or gave up waiting: asking again may help. */
 const passing = new Set([6, 7, 64, 89, 91, 189, 202, 262, 9001, 10107, 11600, 11602, 13388, 13435, 13436]);
 /** The server has no room on its disk. */
@@ -32,8 +31,7 @@ const tookTooLong = 50;
 const isPoolTimeout = (error: unknown): boolean =>
   error instanceof MongoError && error.name === 'MongoWaitQueueTimeoutError';
 
-export const unavailable = (): HubError =>
-  new HubError('unavailable', 'The hub cannot reach its store. Try again in a moment.', { retryAfter });
+export const unavailable = (): HubError => outageOf('mongoAway');
 
 /** True for a write refused by a unique index. */
 export const isDuplicate = (error: unknown): boolean =>
@@ -98,8 +96,7 @@ const isSocketError = (error: unknown): error is Error =>
   /^(E[A-Z]+|ERR_(STREAM|SOCKET)_[A-Z_]+)$/.test(String(error.code));
 
 /** An owner writes that has lost its role without noticing. */
-export const stale = (): HubError =>
-  new HubError('unavailable', 'Another node has taken over. Try again in a moment.', { retryAfter });
+export const stale = (): HubError => outageOf('ownerReplaced');
 
 /**
  * A bulk write that lost its connection comes as an answer of the server's, with the failure of the connection inside.
@@ -129,13 +126,7 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
   }
   if (error instanceof MongoServerError && Number(error.code) === noRoom) {
     log.warn({ error: error.message }, 'the disk of the store is full');
-    return new HubError(
-      'disk_full',
-      "The disk of the hub's store is full, so nothing was stored. Try again later: MongoDB needs more disk space.",
-      {
-        retryAfter: 10,
-      },
-    );
+    return outageOf('mongoFull');
   }
   if (error instanceof MongoServerError && !isPassing(error)) {
     log.error({ code: error.code, error: error.message }, 'the store refused a command');
@@ -230,7 +221,7 @@ class StoreGuard implements GuardedStore {
   }
 
   async #enter(method: (...args: unknown[]) => unknown, self: object, args: unknown[]) {
-    if (this.#closed) throw new HubError('shutting_down', 'The store is closed.', { retryAfter });
+    if (this.#closed) throw outageOf('mongoClosed');
     this.#underWay++;
     const before = this.#unreachable;
     try {

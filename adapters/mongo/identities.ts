@@ -15,13 +15,13 @@ const identityOf = (row: IdentityRow | null): LinkedAccount | null => row && ide
 export const mongoIdentities = (identities: Collection<IdentityRow>): IdentityStore => ({
   get: async (issuer, subject) => identityOf(await identities.findOne({ _id: idOf({ issuer, subject }) })),
   getOfUser: async (userId) => identityOf(await identities.findOne({ userId })),
-  async link(identity) {
+  async create(identity) {
     const row = { _id: idOf(identity), ...identityRecord.toDocument(identity) };
     if (await unlessTaken(identities.insertOne(row))) return 'created';
     const stored = await identities.findOne({ _id: row._id });
     return stored?.userId === identity.userId ? 'created' : 'taken';
   },
-  async unlink(userId) {
+  async removeOfUser(userId) {
     await identities.deleteMany({ userId });
   },
 });

@@ -14,7 +14,7 @@ import type { ReachNotes } from '../../src/shared/ports/reach.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { type AuditCollections, mongoAudit, noteWrite } from './audit.ts';
 import { claimFormat } from './cluster-format.ts';
-import { asHubError, type GuardedStore, guardStore, retryAfter, unavailable } from './failure.ts';
+import { asHubError, type GuardedStore, guardStore, unavailable } from './failure.ts';
 import { createIndexes } from './indexes.ts';
 import { refuseUnfinishedMove } from './move/marker.ts';
 import { readTenant } from './move/tenant-source.ts';
@@ -174,7 +174,7 @@ export function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
   const servers = error instanceof MongoServerSelectionError ? error.reason?.servers : undefined;
   const failures = [...(servers?.values() ?? [])].flatMap((server) => server.error ?? []);
   const cause = connectFailure(failures[0] ?? error, usesTls);
-  return new HubError('unavailable', `The hub cannot use MongoDB (MONGODB_URL): ${cause}`, { retryAfter });
+  return new HubError('unavailable', `The hub cannot use MongoDB (MONGODB_URL): ${cause}`);
 }
 
 /** Milliseconds of one command. @throws HubError('unavailable') after 2 s */

@@ -128,7 +128,7 @@ class RunReader {
     }));
   }
 
-  async pendingOf(tenantId: string, { agentIds, env }: AgentsIn, now: number) {
+  async countPending(tenantId: string, { agentIds, env }: AgentsIn, now: number) {
     const counts = await this.#approvals
       .aggregate<{ readonly _id: string; readonly n: number }>([
         {
@@ -294,7 +294,7 @@ export function mongoRuns(
     list: (tenantId, filter, page, time) => reader.list(tenantId, filter, page, time),
     get: (tenantId, key, now) => reader.get(tenantId, key, now),
     listRecent: (tenantId, query, now) => reader.recent(tenantId, query, now),
-    pendingOf: (tenantId, agents, now) => reader.pendingOf(tenantId, agents, now),
+    countPending: (tenantId, agents, now) => reader.countPending(tenantId, agents, now),
   };
 }
 

@@ -69,7 +69,7 @@ export const mongoServiceAccounts = (
     const rows = await tokens.find({ tenantId, accountId }).sort({ createdAt: -1, _id: -1 }).toArray();
     return rows.map((row) => fromRow<ServiceToken>(row));
   },
-  nextExpiries: (tenantId, after) => nextExpiries(tokens, tenantId, after),
+  getNextExpiries: (tenantId, after) => nextExpiries(tokens, tenantId, after),
   async revokeToken(tenantId, accountId, id) {
     return fromRowOrNull<ServiceToken>(await tokens.findOneAndDelete({ _id: id, tenantId, accountId }));
   },

@@ -134,10 +134,10 @@ export const mongoTenants = (c: TenantCollections): TenantStore => ({
     return userOrNull(await c.users.findOne({ _id: id }));
   },
   listUsers: (tenantId, page) => pageOf(c.users.find({ tenantId }).sort({ email: 1 }), page, userIn),
-  setRoles: (tenantId, userId, roles, evenLastAdmin) =>
+  updateRoles: (tenantId, userId, roles, evenLastAdmin) =>
     changedUser(c, tenantId, userId, roles, evenLastAdmin),
   removeUser: (tenantId, userId) => changedUser(c, tenantId, userId, null),
-  async setPassword(userId, expected, passwordHash) {
+  async updatePassword(userId, expected, passwordHash) {
     const filter = { _id: userId, passwordHash: expected };
     return (await c.users.updateOne(filter, { $set: { passwordHash } })).matchedCount === 1;
   },

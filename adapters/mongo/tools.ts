@@ -330,7 +330,7 @@ function readsOf({
   };
 }
 
-function decisionsOf({ rows, change }: Parts): Pick<ToolStore, 'announced' | 'decide' | 'setMode'> {
+function decisionsOf({ rows, change }: Parts): Pick<ToolStore, 'announced' | 'decide' | 'updateMode'> {
   return {
     announced: (tenantId, env, ids) =>
       change(tenantId, env, (document) => {
@@ -366,7 +366,7 @@ function decisionsOf({ rows, change }: Parts): Pick<ToolStore, 'announced' | 'de
       await rows.markRuled([id]);
       return result;
     },
-    setMode: ({ tenantId, env, server, mode, at }) =>
+    updateMode: ({ tenantId, env, server, mode, at }) =>
       change(tenantId, env, (document) => {
         if (mode === (server === null ? document.mode : ownModeIn(document, server))) return { answer: null };
         const environmentMode = server === null ? (mode ?? document.mode) : document.mode;

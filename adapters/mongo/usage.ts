@@ -26,9 +26,9 @@ const eventQuery = (...args: Parameters<typeof anyQuery>): Filter<EventRow> => (
 export function mongoUsage(events: Collection<EventRow>): UsageStore {
   return {
     ...toolUse(events),
-    contracts: contractUse(events),
+    listContracts: contractUse(events),
 
-    async spanOf(tenantId, agentId, env) {
+    async getSpan(tenantId, agentId, env) {
       const query = eventQuery(tenantId, { env, agentId });
       const end = (order: 1 | -1) =>
         events
@@ -40,7 +40,7 @@ export function mongoUsage(events: Collection<EventRow>): UsageStore {
       return first && last ? { firstAt: first.ts, firstEnv: first.env as Env, env: last.env as Env } : null;
     },
 
-    async versionsAt(tenantId, agentId, env, questions) {
+    async listVersionsAt(tenantId, agentId, env, questions) {
       const answers = [];
       for (const { version, since } of questions) {
         const [first, before] = await Promise.all([
@@ -172,12 +172,14 @@ async function fleetUse(
 }
 
 /** Which tools agents used. */
-const toolUse = (events: Collection<EventRow>): Pick<UsageStore, 'toolsOf' | 'fleet' | 'toolsOfAgents'> => ({
-  toolsOf: (tenantId, agentId, since, until) => toolsOf(events, tenantId, agentId, since, until),
+const toolUse = (
+  events: Collection<EventRow>,
+): Pick<UsageStore, 'listTools' | 'fleet' | 'listToolsOfAgents'> => ({
+  listTools: (tenantId, agentId, since, until) => toolsOf(events, tenantId, agentId, since, until),
 
   fleet: (tenantId, env, since, countSince) => fleetUse(events, tenantId, env, since, countSince),
 
-  async toolsOfAgents(tenantId, env, since, agentIds) {
+  async listToolsOfAgents(tenantId, env, since, agentIds) {
     if (agentIds.length === 0) return { toolSets: [], agents: [] };
     const among = { agentId: { $in: agentIds.map(toBsonText) } };
     return toolsByAgent(events, { $and: [eventQuery(tenantId, { env, since }), among] });
@@ -244,7 +246,7 @@ const decisionsWithoutOutcome = (events: Collection<EventRow>, match: Filter<Eve
     .toArray();
 
 /** How contracts decided. */
-function contractUse(events: Collection<EventRow>): UsageStore['contracts'] {
+function contractUse(events: Collection<EventRow>): UsageStore['listContracts'] {
   return async (tenantId, env, since, until, names) => {
     const match = eventQuery(tenantId, { env, since, until }, true);
     const sums = new ContractSums();

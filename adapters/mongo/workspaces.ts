@@ -16,11 +16,11 @@ export function mongoWorkspaces(workspaces: Collection<WorkspaceRow>): Workspace
   const tenantOf = async (workspace: Workspace): Promise<string | null> =>
     (await workspaces.findOne({ _id: idOf(workspace) }))?.tenantId ?? null;
   return {
-    async link(workspace, tenantId) {
+    async create(workspace, tenantId) {
       if (await unlessTaken(workspaces.insertOne({ _id: idOf(workspace), tenantId }))) return 'created';
       return (await tenantOf(workspace)) === tenantId ? 'created' : 'taken';
     },
-    tenantOf,
+    getTenantId: tenantOf,
     async hasAny(issuer) {
       return (await workspaces.findOne({ _id: listIdsOf(issuer) }, { projection: { _id: 1 } })) !== null;
     },

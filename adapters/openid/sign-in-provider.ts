@@ -2,6 +2,7 @@
 // few minutes, and its keys for each sign-in, so that a changed key is known at once.
 
 import type * as Openid from 'openid-client';
+import { outageOf } from '../../src/admission/outages.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Claims } from '../../src/shared/ports/jwt.ts';
@@ -80,9 +81,7 @@ class OpenidProvider implements SignInProvider {
 
   #away(err: unknown): HubError {
     this.#log.warn({ err, issuer: this.#issuer }, 'the identity provider does not answer a sign-in');
-    return new HubError('unavailable', 'The identity provider does not answer. Try again in a moment.', {
-      retryAfter: 5,
-    });
+    return outageOf('signInProviderAway');
   }
 
   async #fetched(

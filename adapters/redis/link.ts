@@ -1,7 +1,9 @@
 // The connection to Redis that commands share: bounded in time, failing at once while Redis is away, back by itself
 // when it returns. Its errors leave as HubErrors; it logs no address, because an address may hold a password.
+
 import { createHash } from 'node:crypto';
 import { createClient, ErrorReply, RESP_TYPES } from 'redis';
+import { outageOf } from '../../src/admission/outages.ts';
 import type { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
 import { connectFailure, connectionLoss } from '../../src/shared/connect-failure.ts';
@@ -45,10 +47,7 @@ const passing = /^(LOADING|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|TR
 /** Redis 6 wraps the reply when a script meets it. */
 const demoted = /\b(READONLY|UNBLOCKED)\b/;
 
-export const unavailable = (): HubError =>
-  new HubError('unavailable', 'The hub cannot reach the message bus. Try again in a moment.', {
-    retryAfter: 2,
-  });
+export const unavailable = (): HubError => outageOf('busAway');
 
 /** Thrown at the start, for the operator of the hub. */
 const notConnected = (error: unknown, url: string): HubError =>

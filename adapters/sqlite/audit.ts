@@ -309,7 +309,7 @@ function readLinks(
 }
 
 /** Times of links never decrease: a search by halves. Links may be removed from the start alone. */
-const lastBefore = (db: Database, tenantId: string, time: number): number =>
+const getLastBefore = (db: Database, tenantId: string, time: number): number =>
   db.snapshot(() => {
     const end = (order: 'ASC' | 'DESC'): number =>
       Number(
@@ -351,18 +351,18 @@ function retainLinks(db: Database, tenantId: string, before: number, limit: numb
 
 export const auditStore = (db: Database): Sync<AuditStore> => ({
   append: (notes) => appendNotes(db, notes),
-  feed: (tenantId, filter, before, limit) => readFeed(db, tenantId, filter, before, limit),
-  head: (tenantId) => headOf(db, tenantId),
-  links: (tenantId, from, to, maxBytes) => readLinks(db, tenantId, from, to, maxBytes),
-  lastBefore: (tenantId, time) => lastBefore(db, tenantId, time),
-  keepHead(head) {
+  list: (tenantId, filter, before, limit) => readFeed(db, tenantId, filter, before, limit),
+  getHead: (tenantId) => headOf(db, tenantId),
+  listLinks: (tenantId, from, to, maxBytes) => readLinks(db, tenantId, from, to, maxBytes),
+  getLastBefore: (tenantId, time) => getLastBefore(db, tenantId, time),
+  createHead(head) {
     db.run(
       `${heads.insert} ON CONFLICT DO UPDATE SET signed_at = excluded.signed_at, key_id = excluded.key_id,
         public_key = excluded.public_key, signature = excluded.signature`,
       heads.values(head),
     );
   },
-  signedHead: (tenantId) =>
+  getSignedHead: (tenantId) =>
     heads.maybe(
       db.get(`SELECT ${heads.columns} FROM audit_heads WHERE tenant_id = ? ORDER BY seq DESC LIMIT 1`, [
         tenantId,

@@ -23,7 +23,7 @@ const rollback = `SELECT 1 FROM deployments WHERE tenant_id = ?1 AND bundle_name
   AND sequence < ?4 AND ?5 <> (SELECT version FROM deployments
     WHERE tenant_id = ?1 AND env = ?2 AND bundle_name = ?3 AND sequence < ?4 ORDER BY sequence DESC LIMIT 1) LIMIT 1`;
 
-const lastSequence = (db: Database, tenantId: string, env: string, bundleName: string): number =>
+const getLastSequence = (db: Database, tenantId: string, env: string, bundleName: string): number =>
   Number(
     db.get('SELECT last FROM deployment_sequences WHERE tenant_id = ? AND env = ? AND bundle_name = ?', [
       tenantId,
@@ -43,7 +43,7 @@ function deploy(
   const exists = `SELECT 1 FROM bundles WHERE tenant_id = ? AND name = ? AND version = ? AND deleted_at IS NULL`;
   if (!db.get(exists, key)) return 'no_version';
   if (activeKeyId(db, tenantId) !== deployment.signingKeyId) return 'stale_key';
-  if (deployment.sequence <= lastSequence(db, tenantId, env, bundleName)) return 'stale_sequence';
+  if (deployment.sequence <= getLastSequence(db, tenantId, env, bundleName)) return 'stale_sequence';
   db.run(
     'INSERT OR REPLACE INTO deployment_sequences (tenant_id, env, bundle_name, last) VALUES (?, ?, ?, ?)',
     [tenantId, env, bundleName, deployment.sequence],
@@ -100,7 +100,7 @@ function listDeployments(
 }
 
 export const deploymentStore = (db: Database): Sync<DeploymentStore> => ({
-  lastSequence: (tenantId, env, bundleName) => lastSequence(db, tenantId, env, bundleName),
+  getLastSequence: (tenantId, env, bundleName) => getLastSequence(db, tenantId, env, bundleName),
   deploy: (deployment) => deploy(db, deployment),
   undeploy: (tenantId, env, bundleName, _fence, end) => undeploy(db, tenantId, env, bundleName, _fence, end),
   wasDeployed: (tenantId, env, bundleName, version) =>
@@ -139,7 +139,7 @@ export const deploymentStore = (db: Database): Sync<DeploymentStore> => ({
   get: (tenantId, id) =>
     deployments.maybe(db.get(`${select} WHERE tenant_id = ? AND id = ?`, [tenantId, id])),
   list: (tenantId, filter, page) => listDeployments(db, tenantId, filter, page),
-  rollbacks(tenantId, list) {
+  listRollbacks(tenantId, list) {
     const isRollback = list.filter(
       ({ env, bundleName, version, sequence }) =>
         db.get(rollback, [tenantId, env, bundleName, sequence, version]) !== undefined,

@@ -1,5 +1,6 @@
 // Errors on their way between threads: a HubError stays one. Errors of SQLite and of the disk become a HubError; their
 // original text goes to the log alone.
+import { outageOf } from '../../src/admission/outages.ts';
 import { type ErrorCode, type ErrorDetail, HubError } from '../../src/shared/error.ts';
 import { isUncertain, type Trouble, troubleOf } from './trouble.ts';
 
@@ -13,20 +14,11 @@ export interface Failure {
   readonly cause: string | null;
 }
 
-export const unavailable = (): HubError =>
-  new HubError('unavailable', 'The hub cannot reach its store. Try again shortly.', { retryAfter: 1 });
+export const unavailable = (): HubError => outageOf('embeddedStoreAway');
 
-export const diskFull = (): HubError =>
-  new HubError(
-    'disk_full',
-    "The disk of the hub's store is full, so nothing was stored. Try again later: an administrator frees space or purges old events.",
-    { retryAfter: 10 },
-  );
+export const diskFull = (): HubError => outageOf('embeddedStoreFull');
 
-const damaged = (): HubError =>
-  new HubError('unavailable', "The hub's database is damaged. See the hub's log.", {
-    retryAfter: 60,
-  });
+const damaged = (): HubError => outageOf('embeddedStoreDamaged');
 
 function errorOfTrouble(trouble: Trouble | null): HubError {
   if (trouble === 'full') return diskFull();

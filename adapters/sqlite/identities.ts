@@ -20,14 +20,14 @@ export function identityStore(db: Database): Sync<IdentityStore> {
   return {
     get: find,
     getOfUser: ofUser,
-    link(identity) {
+    create(identity) {
       const stored = find(identity.issuer, identity.subject);
       if (stored) return stored.userId === identity.userId ? 'created' : 'taken';
       if (ofUser(identity.userId)) return 'taken';
       db.run(identities.insert, identities.values(identity));
       return 'created';
     },
-    unlink(userId) {
+    removeOfUser(userId) {
       db.run('DELETE FROM identities WHERE user_id = ?', [userId]);
     },
   };

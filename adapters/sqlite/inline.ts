@@ -1,5 +1,6 @@
 // The store on the caller's own thread: for tests, tools and in-memory stores. A write blocks until it is on disk.
 
+import { outageOf } from '../../src/admission/outages.ts';
 import type { Noting } from '../../src/audit/port.ts';
 import type { EventBatch } from '../../src/event/port.ts';
 import { HubError } from '../../src/shared/error.ts';
@@ -120,7 +121,7 @@ class InlineConnection {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new HubError('unavailable', 'The store is closed.');
+    if (this.#isClosed) throw outageOf('embeddedStoreClosed');
   }
 }
 

@@ -128,7 +128,7 @@ export const runStore = (db: Database): Sync<RunStore> => ({
     return row ? readRun(db, tenantId, row, now) : null;
   },
   listRecent: (tenantId, query, now) => recentRuns(db, tenantId, query, now),
-  pendingOf(tenantId, { agentIds, env }, now) {
+  countPending(tenantId, { agentIds, env }, now) {
     const ofEnv = envClause(env);
     return agentIds.flatMap((agentId) => {
       const [count] = db.get(

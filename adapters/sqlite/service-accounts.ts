@@ -106,7 +106,7 @@ export const serviceAccountStore = (db: Database): Sync<ServiceAccountStore> => 
     return 'created';
   },
   listTokens: (tenantId, accountId) => tokensOf(db, tenantId, accountId),
-  nextExpiries: (tenantId, after) => nextExpiries(db, tenantId, after),
+  getNextExpiries: (tenantId, after) => nextExpiries(db, tenantId, after),
   revokeToken: (tenantId, accountId, id) =>
     tokens.maybe(
       db.get(

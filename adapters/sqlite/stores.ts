@@ -11,7 +11,7 @@ import { contractStore } from './contracts.ts';
 import type { Database } from './database.ts';
 import { deliveryStore } from './deliveries.ts';
 import { deploymentStore } from './deployments.ts';
-import { arrivals, newestOf, newestSeq } from './events/arrival.ts';
+import { arrivals, getNewestSeq, newestOf } from './events/arrival.ts';
 import type { CallIndex } from './events/calls.ts';
 import { countFitting, countReceived, counts, facets, histogram } from './events/count.ts';
 import { eventWriter } from './events/ingest.ts';
@@ -58,8 +58,8 @@ function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWri
     counts: (tenantId, env, since, activeSince, entries) =>
       counts(db, tenantId, env, since, activeSince, entries),
     countReceived: (tenantId, before) => countReceived(db, tenantId, before),
-    arrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
-    newestSeq: () => newestSeq(db),
+    listArrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
+    getNewestSeq: () => getNewestSeq(db),
     // One writer gives the places, in the order of its commits.
     settledBy: (seq) => seq,
     newestOf: (tenantId, agents) => newestOf(db, tenantId, agents),
@@ -129,9 +129,9 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     getUserByEmail: 'read',
     getUser: 'read',
     listUsers: 'read',
-    setRoles: 'write',
+    updateRoles: 'write',
     removeUser: 'write',
-    setPassword: 'write',
+    updatePassword: 'write',
     listIds: 'read',
   },
   tenantRecords: {
@@ -153,7 +153,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     open: 'write',
   },
   retention: { count: 'read', remove: 'write', settle: 'write' },
-  identities: { get: 'read', getOfUser: 'read', link: 'write', unlink: 'write' },
+  identities: { get: 'read', getOfUser: 'read', create: 'write', removeOfUser: 'write' },
   logins: {
     create: 'write',
     listOfProviderSession: 'read',
@@ -176,7 +176,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     remove: 'write',
     createToken: 'write',
     listTokens: 'read',
-    nextExpiries: 'read',
+    getNextExpiries: 'read',
     revokeToken: 'write',
     getByHash: 'read',
     used: 'write',
@@ -233,7 +233,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     remove: 'write',
   },
   deployments: {
-    lastSequence: 'read',
+    getLastSequence: 'read',
     deploy: 'write',
     attest: 'write',
     undeploy: 'write',
@@ -244,7 +244,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     listAllCurrent: 'read',
     get: 'read',
     list: 'read',
-    rollbacks: 'read',
+    listRollbacks: 'read',
   },
   events: {
     ingest: 'write',
@@ -252,8 +252,8 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     get: 'read',
     facets: 'read',
     count: 'read',
-    arrivals: 'read',
-    newestSeq: 'read',
+    listArrivals: 'read',
+    getNewestSeq: 'read',
     settledBy: 'read',
     newestOf: 'read',
     histogram: 'read',
@@ -265,14 +265,14 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     removeAll: 'write',
     removeSample: 'write',
   },
-  runs: { list: 'read', get: 'read', listRecent: 'read', pendingOf: 'read' },
+  runs: { list: 'read', get: 'read', listRecent: 'read', countPending: 'read' },
   usage: {
-    toolsOf: 'read',
+    listTools: 'read',
     fleet: 'read',
-    toolsOfAgents: 'read',
-    contracts: 'read',
-    spanOf: 'read',
-    versionsAt: 'read',
+    listToolsOfAgents: 'read',
+    listContracts: 'read',
+    getSpan: 'read',
+    listVersionsAt: 'read',
   },
   approvals: {
     createArgs: 'write',
@@ -323,7 +323,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     announced: 'write',
     getPins: 'read',
     decide: 'write',
-    setMode: 'write',
+    updateMode: 'write',
     listServers: 'read',
     listEntries: 'read',
     get: 'read',
@@ -363,17 +363,17 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     removeAll: 'write',
   },
   keyCheck: { first: 'write' },
-  workspaces: { link: 'write', tenantOf: 'read', hasAny: 'read' },
+  workspaces: { create: 'write', getTenantId: 'read', hasAny: 'read' },
   installation: { figures: 'read' },
   exports: { list: 'read' },
   audit: {
     append: 'write',
-    feed: 'read',
-    head: 'read',
-    links: 'read',
-    keepHead: 'write',
-    lastBefore: 'read',
-    signedHead: 'read',
+    list: 'read',
+    getHead: 'read',
+    listLinks: 'read',
+    createHead: 'write',
+    getLastBefore: 'read',
+    getSignedHead: 'read',
     start: 'read',
     retain: 'write',
     recover: 'read',

@@ -51,7 +51,7 @@ function createUser(db: Database, user: User): 'created' | 'email_taken' | 'no_t
   return 'created';
 }
 
-function setRoles(
+function updateRoles(
   db: Database,
   tenantId: string,
   userId: string,
@@ -98,9 +98,10 @@ export const tenantStore = (db: Database): Sync<TenantStore> => ({
       row: `SELECT ${users.columns} FROM users WHERE rowid = ?`,
       read: users.read,
     }),
-  setRoles: (tenantId, userId, roles, evenLastAdmin) => setRoles(db, tenantId, userId, roles, evenLastAdmin),
+  updateRoles: (tenantId, userId, roles, evenLastAdmin) =>
+    updateRoles(db, tenantId, userId, roles, evenLastAdmin),
   removeUser: (tenantId, userId) => removeUser(db, tenantId, userId),
-  setPassword: (userId, expected, passwordHash) =>
+  updatePassword: (userId, expected, passwordHash) =>
     db.run('UPDATE users SET password_hash = ? WHERE id = ? AND password_hash = ?', [
       passwordHash,
       userId,

@@ -109,7 +109,10 @@ function decide(
   return { sequence, previous };
 }
 
-function setMode(tools: ToolTable, { tenantId, env, server, mode, at }: ModeChange): ModeChangeResult | null {
+function updateMode(
+  tools: ToolTable,
+  { tenantId, env, server, mode, at }: ModeChange,
+): ModeChangeResult | null {
   const before = tools.environment(tenantId, env);
   const stored = server === null ? null : tools.server(tenantId, env, server);
   if (mode === (server === null ? before.mode : (stored?.ownMode ?? null))) return null;
@@ -146,7 +149,7 @@ export function toolStore(db: Database): Sync<ToolStore> {
       }
     },
     decide: (change) => decide(db, tools, change),
-    setMode: (change) => setMode(tools, change),
+    updateMode: (change) => updateMode(tools, change),
     removeBefore: (before, limit) =>
       db.run(
         `DELETE FROM tool_definitions WHERE id IN

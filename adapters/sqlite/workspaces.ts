@@ -17,7 +17,7 @@ export const workspaces = table<Workspace & { readonly tenantId: string }>('work
 });
 
 export function workspaceStore(db: Database): Sync<WorkspaceStore> {
-  const tenantOf = ({ issuer, workspaceId }: Workspace): string | null =>
+  const getTenantId = ({ issuer, workspaceId }: Workspace): string | null =>
     workspaces.maybe(
       db.get(`SELECT ${workspaces.columns} FROM workspaces WHERE issuer = ? AND workspace_id = ?`, [
         issuer,
@@ -25,11 +25,11 @@ export function workspaceStore(db: Database): Sync<WorkspaceStore> {
       ]),
     )?.tenantId ?? null;
   return {
-    link(workspace, tenantId) {
+    create(workspace, tenantId) {
       db.run(`${workspaces.insert} ON CONFLICT DO NOTHING`, workspaces.values({ ...workspace, tenantId }));
-      return tenantOf(workspace) === tenantId ? 'created' : 'taken';
+      return getTenantId(workspace) === tenantId ? 'created' : 'taken';
     },
-    tenantOf,
+    getTenantId: getTenantId,
     hasAny: (issuer) => db.get('SELECT 1 FROM workspaces WHERE issuer = ? LIMIT 1', [issuer]) !== undefined,
   };
 }

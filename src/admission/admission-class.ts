@@ -2,6 +2,9 @@
 
 import type { ErrorCode, ErrorReason } from '../shared/error.ts';
 
+/** Seconds of Retry-After for a refusal with status 503 that has none of its own. */
+export const usualRetryAfter = 1;
+
 /** The error above a bound. */
 export interface Refusal {
   readonly code: ErrorCode;

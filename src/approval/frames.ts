@@ -6,7 +6,7 @@ import { event, eventMaker, type FrameTable, traceparent } from '../http/contrac
 import { iso } from '../http/contract/render.ts';
 import { type FrameMakers, frame, toDashboards, traceOf } from '../http/live/frame-makers.ts';
 import { agentsOf, dashboardsOf } from '../shared/frame.ts';
-import { assignee } from './wire.ts';
+import { assignee } from './console/render.ts';
 
 const decided = approvalStatus.extract(['approved', 'denied']);
 

@@ -34,24 +34,24 @@ export interface AuditStore {
    * Newest first, from the place before `before`; at most `limit`.
    * @throws HubError search_timeout when it takes longer than `maxSearchMs`
    */
-  feed(
+  list(
     tenantId: string,
     filter: AuditFilter,
     before: AuditPlace | null,
     limit: number,
   ): Promise<readonly PlacedAuditEntry[]>;
   /** Null: nothing was ever recorded. */
-  head(tenantId: string): Promise<ChainHead | null>;
+  getHead(tenantId: string): Promise<ChainHead | null>;
   /**
    * Links from one number to another that are kept, in order, until they hold `maxBytes`; at least one if there is one.
    */
-  links(tenantId: string, from: number, to: number, maxBytes: number): Promise<readonly AuditLink[]>;
+  listLinks(tenantId: string, from: number, to: number, maxBytes: number): Promise<readonly AuditLink[]>;
   /** The number of the last stored link that occurred before a time, in epoch milliseconds; 0 if there is none. */
-  lastBefore(tenantId: string, time: number): Promise<number>;
+  getLastBefore(tenantId: string, time: number): Promise<number>;
   /** Keeps a signed head; an older one than the newest is kept too. */
-  keepHead(head: SignedHead): Promise<void>;
+  createHead(head: SignedHead): Promise<void>;
   /** The signed head of the highest link; null when none was signed. */
-  signedHead(tenantId: string): Promise<SignedHead | null>;
+  getSignedHead(tenantId: string): Promise<SignedHead | null>;
   /** The signed head that the kept chain starts behind; null when it starts with link 1. */
   start(tenantId: string): Promise<SignedHead | null>;
   /**

@@ -94,7 +94,7 @@ export class AuditLog {
   }
 
   /** Newest first. @throws HubError forbidden */
-  async feed(
+  async list(
     principal: Principal,
     question: AuditQuestion,
     before: AuditPlace | null,
@@ -115,13 +115,13 @@ export class AuditLog {
       return !Array.isArray(envs) || envs.every((one) => !isEnv(one) || seesEnv(principal, one));
     };
     const seesAll = visibleEnvs(principal) === null;
-    if (actorTypes === null && seesAll) return store.audit.feed(principal.tenantId, filter, before, limit);
+    if (actorTypes === null && seesAll) return store.audit.list(principal.tenantId, filter, before, limit);
     // Runs are reported by agents and their keys alone, and are most of a chain: no page of them is read in vain.
     const isOfRuns = actorTypes === null || actorTypes.some((type) => type === 'agent' || type === 'key');
     const withoutRuns = (listed ?? auditSubjects).filter((subject) => subject !== 'run');
     const narrowed = isOfRuns ? filter : { ...filter, subjects: withoutRuns };
     const read = (place: AuditPlace | null) =>
-      store.audit.feed(principal.tenantId, narrowed, place, feedPortion);
+      store.audit.list(principal.tenantId, narrowed, place, feedPortion);
     return entriesOf(read, (one) => isSeen(one) && isOfActors(one, actorTypes), before, limit, clock);
   }
 
@@ -139,13 +139,15 @@ export class AuditLog {
     const { store } = this.#ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
-    const head = await store.audit.head(tenantId);
+    const head = await store.audit.getHead(tenantId);
     const first =
-      period.from === null ? from : Math.max(from, (await store.audit.lastBefore(tenantId, period.from)) + 1);
-    const end = period.to === null ? (head?.seq ?? 0) : await store.audit.lastBefore(tenantId, period.to);
+      period.from === null
+        ? from
+        : Math.max(from, (await store.audit.getLastBefore(tenantId, period.from)) + 1);
+    const end = period.to === null ? (head?.seq ?? 0) : await store.audit.getLastBefore(tenantId, period.to);
     const last = Math.min(to ?? Number.POSITIVE_INFINITY, end);
     const start = await store.audit.start(tenantId);
-    const links = last < first ? [] : await store.audit.links(tenantId, first, last, maxExportBytes);
+    const links = last < first ? [] : await store.audit.listLinks(tenantId, first, last, maxExportBytes);
     const newest = links.at(-1);
     if (!newest) throw notFound('This part of the chain has no entries. Choose another range.');
     return {
@@ -157,9 +159,9 @@ export class AuditLog {
   }
 
   /** The newest signed head. @throws HubError forbidden, not_found before the first was signed */
-  async head(principal: Principal): Promise<SignedHead> {
+  async getHead(principal: Principal): Promise<SignedHead> {
     requireRole(principal, 'viewer');
-    const signed = await this.#ports.store.audit.signedHead(principal.tenantId);
+    const signed = await this.#ports.store.audit.getSignedHead(principal.tenantId);
     if (!signed)
       throw notFound('No head is signed yet. The hub signs the first one an hour after the first entry.');
     return signed;
@@ -167,8 +169,8 @@ export class AuditLog {
 
   /** Signs the newest link of a chain, unless it is signed or there is none. @throws HubError signing_unavailable */
   async signHead(tenantId: string): Promise<boolean> {
-    const head = await this.#ports.store.audit.head(tenantId);
-    if (!head || (await this.#ports.store.audit.signedHead(tenantId))?.seq === head.seq) return false;
+    const head = await this.#ports.store.audit.getHead(tenantId);
+    if (!head || (await this.#ports.store.audit.getSignedHead(tenantId))?.seq === head.seq) return false;
     await this.#sign(tenantId, head);
     return true;
   }
@@ -213,7 +215,7 @@ export class AuditLog {
     const hex = signer.sign(envelopeBytes(headType, utf8.encode(headText(unsigned))));
     const signature = Buffer.from(hex, 'hex').toString('base64');
     const head = { ...unsigned, publicKey: signer.publicKey, signature };
-    await store.audit.keepHead(head);
+    await store.audit.createHead(head);
     return head;
   }
 }

@@ -10,7 +10,7 @@ export interface DeploymentStore {
    * The sequence of the bundle's last deployment in the environment, also when that is gone since; 0 when there was
    * none.
    */
-  lastSequence(tenantId: string, env: Env, bundleName: string): Promise<number>;
+  getLastSequence(tenantId: string, env: Env, bundleName: string): Promise<number>;
   /**
    * Adds a deployment, provided the version exists, `signingKeyId` is still the active key and `sequence` is above the
    * last one of (tenant, env, bundle). Safe to repeat: the same id returns the same deployment.
@@ -57,7 +57,7 @@ export interface DeploymentStore {
    * Those of these deployments of a tenant that are roll-backs: the version ran in the environment before, and another
    * one ran right before them. At most 1,000.
    */
-  rollbacks(tenantId: string, deployments: readonly Deployment[]): Promise<ReadonlySet<string>>;
+  listRollbacks(tenantId: string, deployments: readonly Deployment[]): Promise<ReadonlySet<string>>;
 }
 
 export interface DeploymentFilter {

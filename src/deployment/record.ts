@@ -5,7 +5,10 @@ import type { AuditActor } from '../audit/record.ts';
 import { documentKinds } from '../contract/record.ts';
 import type { Env } from '../shared/ids.ts';
 import { field, instant, type RecordOf, record } from '../shared/record.ts';
-import { env, uuid } from '../shared/schemas.ts';
+import { env, text, uuid } from '../shared/schemas.ts';
+
+/** Reason for the deployment: kept with it and in the audit chain, and sent to dashboards. */
+export const deployReason = text(500);
 
 const hidden = { wire: false } as const;
 const hiddenText = field(z.string(), hidden);

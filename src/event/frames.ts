@@ -6,7 +6,7 @@ import { event, eventMaker, type FrameTable } from '../http/contract/frame-table
 import { iso } from '../http/contract/render.ts';
 import { type FrameMakers, frame, toDashboards } from '../http/live/frame-makers.ts';
 import { dashboardsOf, eventsOf } from '../shared/frame.ts';
-import { decisionEvent } from './wire/hosted-event.ts';
+import { decisionEvent } from './hosted/event.ts';
 
 const count = z.number().int().min(0);
 

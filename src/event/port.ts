@@ -143,9 +143,9 @@ export interface EventStore {
    * Events with a `seq` above `after`, in its order. Where nodes share the store, an event of another node may appear
    * below the highest `seq` that was given out, within `arrivalSlackMs` of its receipt.
    */
-  arrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
+  listArrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
   /** A `seq` that no event is above that was stored until now. */
-  newestSeq(): Promise<number>;
+  getNewestSeq(): Promise<number>;
   /**
    * A `seq` at or below which no event appears any more once one of `seq` was given out: `seq` itself where nobody
    * shares the store, else the place `arrivalSlackMs` before it.

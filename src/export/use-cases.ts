@@ -103,7 +103,7 @@ class StreamedExports implements Exports {
   /** The audit chain has numbers of its own. A place is the entry that comes next. */
   async #auditPage(tenantId: string, after: string | null, limit: number): Promise<Page> {
     const [seq = 1, index = 0] = (after ?? '1.0').split('.').map(Number);
-    const links = await this.#ports.store.audit.links(tenantId, seq, Number.MAX_SAFE_INTEGER, auditBytes);
+    const links = await this.#ports.store.audit.listLinks(tenantId, seq, Number.MAX_SAFE_INTEGER, auditBytes);
     const lines: ExportLine[] = [];
     let end = after;
     for (const link of links) {

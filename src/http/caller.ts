@@ -17,6 +17,7 @@ import type { ServiceAccountStore } from '../user/port/service-accounts.ts';
 import { type ClosedTenants, createClosedTenants } from './closed-tenants.ts';
 import type { Caller } from './contract/call.ts';
 import { cookieOf } from './contract/cookie.ts';
+import { RequestError } from './contract/request-error.ts';
 import { type AuthScheme, isPersonRole, type RouteDeclaration, type RouteRole } from './contract/route.ts';
 import type { StreamCaller } from './contract/stream.ts';
 import {
@@ -78,7 +79,7 @@ export interface Callers {
     headers: Headers,
     network: string,
   ): Identified | null;
-  /** @throws HubError csrf_header_missing */
+  /** @throws RequestError csrf_header_missing */
   checkCsrf(
     route: Pick<RouteDeclaration, 'auth' | 'method' | 'csrf' | 'csrfMessage'>,
     headers: Headers,
@@ -179,7 +180,9 @@ class RequestCallers implements Callers {
       (auth.includes('operatorJwt') && this.#schemes.operatorJwt.presented(headers)) ||
       (auth.includes('operatorToken') && this.#schemes.operatorToken.presented(headers));
     if (byToken && !this.hasCookie(headers)) return;
-    throw new HubError('csrf_header_missing', csrfMessage ?? 'Missing CSRF header.');
+    throw new RequestError('forbidden', csrfMessage ?? 'Missing CSRF header.', {
+      wireCode: 'csrf_header_missing',
+    });
   }
 
   async isStillValid(caller: StreamCaller): Promise<boolean> {

@@ -10,7 +10,7 @@ import type { Secrets } from '../shared/ports/secrets.ts';
 import type { Caller } from './contract/call.ts';
 import type { Cors, HeaderList } from './headers.ts';
 import type { Metrics } from './metrics.ts';
-import { rateLimitHeaders } from './problem.ts';
+import { type RequestSchemas, rateLimitHeaders } from './problem.ts';
 import type { RawRequest, RawResponse } from './raw.ts';
 
 /** Facts about a request, for its log line and metrics. */
@@ -23,6 +23,8 @@ export interface Seen {
   /** Monotonic milliseconds. */
   readonly started: number;
   route: string;
+  /** Schemas of the route, by which an error names a field's place. */
+  schemas?: RequestSchemas;
   /** True for health and metrics, which are asked every few seconds. */
   isProbe?: boolean;
   caller: Caller;

@@ -2,6 +2,7 @@
 // first one was, on any node and after a restart, for 24 hours.
 
 import { callerNames } from '../admission/caller-name.ts';
+import { outageOf } from '../admission/outages.ts';
 import { dayMs } from '../shared/duration.ts';
 import { type HubError, refused } from '../shared/error.ts';
 import type { Clock } from '../shared/ports/clock.ts';
@@ -109,11 +110,7 @@ const keyRefusal = (kind: 'reused' | 'running'): HubError =>
         'idempotency_key_reused',
         'This Idempotency-Key was already sent with another body. Use a new key.',
       )
-    : refused(
-        'idempotency_in_progress',
-        'The first request with this Idempotency-Key is still running. Repeat it in a moment.',
-        { retryAfter: 1 },
-      );
+    : outageOf('idempotentRequestRunning');
 
 function requestOf(
   { secrets }: IdempotencyOptions,

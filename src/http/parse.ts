@@ -4,6 +4,7 @@ import { bytesPerTurn, turns } from '../shared/concurrency/event-loop-budget.ts'
 import { HubError } from '../shared/error.ts';
 import { readJson } from '../shared/json/json.ts';
 import { readQuery } from './body.ts';
+import { RequestError } from './contract/request-error.ts';
 import type { RawRequest } from './raw.ts';
 import type { Match } from './router.ts';
 import type { RequestParts } from './validate.ts';
@@ -29,7 +30,7 @@ export async function parse(raw: RawRequest, { route, params }: Match): Promise<
   if (!declaration.body) return { params, query, body: undefined };
   if (bytes.length === 0) {
     if (declaration.optionalBody) return { params, query, body: {} };
-    throw new HubError('validation_failed', 'A JSON body is required.', {
+    throw new RequestError('validation_failed', 'A JSON body is required.', {
       problems: [{ loc: ['body'], msg: 'A JSON body is required' }],
     });
   }

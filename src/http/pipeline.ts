@@ -186,6 +186,7 @@ class RequestPipeline implements Pipeline {
     const { name, declaration } = match.route;
     requestFacts.route = this.#routeNames.get(match.route) ?? '';
     requestFacts.isProbe = declaration.limit === 'none';
+    requestFacts.schemas = declaration;
     this.#options.callers.checkCsrf(declaration, raw.headers);
     const handler = this.#options.serve[name];
     return handler
@@ -274,12 +275,12 @@ class RequestPipeline implements Pipeline {
   }
 
   /** @throws TransportGone */
-  #refusal(error: unknown, raw: RawRequest, { id, route }: Seen): RawResponse {
+  #refusal(error: unknown, raw: RawRequest, { id, route, schemas }: Seen): RawResponse {
     if (error instanceof TransportGone) throw error;
     if (!(error instanceof HubError) || error.code === 'internal') {
       this.#options.log.error({ err: error, request_id: id, route }, 'request failed');
     }
-    const { status, headers, json } = errorReply(error, this.#familyOf(raw.path).errors, id);
+    const { status, headers, json } = errorReply(error, this.#familyOf(raw.path).errors, id, schemas);
     return { ...plain(status, [...headers, ...noStore], json), close: raw.refused !== null };
   }
 }

@@ -1,23 +1,26 @@
 // Errors as replies: the one table from error code to HTTP status, and the two forms that the hub's APIs write errors
-// in. Logs nothing.
+// in. Names fields in the words of the APIs. Logs nothing.
 
+import { usualRetryAfter } from '../admission/admission-class.ts';
 import type { Finding } from '../bundle/rules/finding.ts';
-import { type ErrorCode, type ErrorReason, HubError } from '../shared/error.ts';
-import type { ErrorFormat } from './contract/route.ts';
+import { type ErrorReason, type FieldProblem, HubError } from '../shared/error.ts';
+import { snake } from '../shared/snake-keys.ts';
+import { type Problem, RequestError, type WireCode } from './contract/request-error.ts';
+import type { ErrorFormat, RouteDeclaration } from './contract/route.ts';
 import { maxProblems } from './contract/validation.ts';
 import type { HeaderList } from './headers.ts';
 import { statusTexts } from './raw.ts';
 
-/** Error code → status. */
-export const statusOf: { readonly [C in ErrorCode]: number } = {
+/** Code → status. */
+export const statusOf: { readonly [C in WireCode]: number } = {
   bad_request: 400,
   invalid_json: 400,
   unauthenticated: 401,
   forbidden: 403,
   csrf_header_missing: 403,
-  role_required: 403,
   password_login_off: 403,
   tenant_suspended: 403,
+  role_required: 403,
   person_required: 403,
   environment_protected: 403,
   env_mismatch: 403,
@@ -47,12 +50,37 @@ export const statusOf: { readonly [C in ErrorCode]: number } = {
   shutting_down: 503,
 };
 
+/** Every code of a reply, in the order of their status. */
+export const wireCodes = Object.keys(statusOf) as readonly WireCode[];
+
+/** Parts of a request, by which the place of a field is named. */
+export type RequestSchemas = Pick<RouteDeclaration, 'query' | 'params'>;
+
+function partOf({ query, params }: RequestSchemas, name: string): 'query' | 'path' | 'body' {
+  if (query && name in query.shape) return 'query';
+  return params && name in params.shape ? 'path' : 'body';
+}
+
+/** A problem of a use case's input in the words of the route. */
+function problemAt({ field, message, path }: FieldProblem, schemas: RequestSchemas): Problem {
+  const names = field.map((name) => (typeof name === 'number' ? name : snake(name)));
+  const part = partOf(schemas, String(names[0] ?? ''));
+  return { loc: [part, ...names, ...(path ? [path] : [])], msg: message };
+}
+
+/** All problems of a request that an error knows; undefined: it knows none. */
+function problemsIn(error: HubError, schemas: RequestSchemas): readonly Problem[] | undefined {
+  const problems = error instanceof RequestError ? error.detail.problems : undefined;
+  const all = problems ?? error.detail.fields?.map((one) => problemAt(one, schemas));
+  return all?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
+}
+
 export interface ProblemAnswer {
   readonly status: number;
   readonly headers: HeaderList;
   readonly body: {
     readonly detail: unknown;
-    readonly code: ErrorCode;
+    readonly code: WireCode;
     readonly problems?: readonly Finding[];
     readonly [member: string]: unknown;
   };
@@ -67,29 +95,33 @@ export interface ProblemDocument {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-  readonly code: ErrorCode | ErrorReason;
-  readonly errors?: readonly { readonly loc: readonly (string | number)[]; readonly msg: string }[];
+  readonly code: WireCode | ErrorReason;
+  readonly errors?: readonly Problem[];
   /** All findings in a document that was not deployed. */
   readonly problems?: readonly Finding[];
   readonly request_id: string;
 }
 
-/** The reply of an error. Errors that are not HubErrors show nothing of themselves. */
-export function problemOf(error: unknown): ProblemAnswer {
+/**
+ * The reply of an error. Errors that are not HubErrors show nothing of themselves.
+ * @param schemas of the route that was asked; default: every field is one of the body
+ */
+export function problemOf(error: unknown, schemas: RequestSchemas = {}): ProblemAnswer {
   if (!(error instanceof HubError)) {
     return { status: 500, headers: [], body: { detail: 'Internal server error.', code: 'internal' } };
   }
-  const { code, detail, message } = error;
+  const { detail, message } = error;
+  const code = (error instanceof RequestError ? error.detail.wireCode : null) ?? error.code;
   const status = statusOf[code];
   const headers: (readonly [string, string])[] = [];
-  const wait = detail.retryAfter ?? (status === 503 ? 1 : null);
+  const wait = detail.retryAfter ?? (status === 503 ? usualRetryAfter : null);
   if (wait !== null && code !== 'too_busy')
     headers.push(['Retry-After', String(Math.max(1, Math.ceil(wait)))]);
   if (status === 401) headers.push(['WWW-Authenticate', 'Bearer']);
   if (status === 426) headers.push(['Upgrade', 'websocket'], ['Sec-WebSocket-Version', '13']);
   if (detail.allow) headers.push(['Allow', allowOf(detail.allow)]);
-  const listed = code === 'validation_failed' && detail.problems && detail.problems.length > 0;
-  const problems = detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
+  const problems = problemsIn(error, schemas) ?? [];
+  const listed = code === 'validation_failed' && problems.length > 0;
   const members = detail.findings ? { problems: detail.findings } : {};
   return {
     status,
@@ -105,10 +137,10 @@ export const errorMedia: { readonly [F in ErrorFormat]: string } = {
 };
 
 /** The same reply as a problem document. `errors` lists what is wrong and where, for every error that knows it. */
-function documentOf(error: unknown, requestId: string): ProblemDocument {
-  const { status, body } = problemOf(error);
+function documentOf(error: unknown, requestId: string, schemas: RequestSchemas): ProblemDocument {
+  const { status, body } = problemOf(error, schemas);
   const hubError = error instanceof HubError ? error : null;
-  const errors = hubError?.detail.problems?.slice(0, maxProblems).map(({ loc, msg }) => ({ loc, msg }));
+  const errors = hubError ? problemsIn(hubError, schemas) : undefined;
   return {
     type: 'about:blank',
     title: statusTexts[status] ?? 'Error',
@@ -141,8 +173,9 @@ export function errorReply(
   error: unknown,
   format: ErrorFormat,
   requestId: string,
+  schemas: RequestSchemas = {},
 ): { readonly status: number; readonly headers: HeaderList; readonly json: string } {
-  const { status, headers, body } = problemOf(error);
+  const { status, headers, body } = problemOf(error, schemas);
   const { max, retryAfter } = error instanceof HubError ? error.detail : {};
   const limits: HeaderList =
     format === 'problem' && status === 429 && max !== undefined
@@ -151,7 +184,7 @@ export function errorReply(
   return {
     status,
     headers: [...headers, ...limits, ['Content-Type', errorMedia[format]]],
-    json: JSON.stringify(format === 'problem' ? documentOf(error, requestId) : body),
+    json: JSON.stringify(format === 'problem' ? documentOf(error, requestId, schemas) : body),
   };
 }
 

@@ -3,9 +3,10 @@
 import type { z } from 'zod';
 import { roleRefusal } from '../shared/access.ts';
 import { includesRole, roleIn } from '../shared/env-roles.ts';
-import { HubError, type Problem } from '../shared/error.ts';
+import { HubError } from '../shared/error.ts';
 import { isEnv } from '../shared/ids.ts';
 import type { Caller } from './contract/call.ts';
+import type { Problem } from './contract/request-error.ts';
 import { isPersonRole, type RouteDeclaration } from './contract/route.ts';
 import { problemsOf, sentences, validationFailed } from './contract/validation.ts';
 

@@ -6,7 +6,7 @@ import type { Secrets } from '../shared/ports/secrets.ts';
 import type { Store } from '../shared/ports/store.ts';
 import type { SetupToken } from '../shared/use-case-ports.ts';
 import type { Accounts, Credentials } from '../tenant/use-cases/accounts.ts';
-import { email as emailField, newPassword } from '../user/wire.ts';
+import { email as emailField, newPassword } from '../user/record/credentials.ts';
 import type { Config } from './config.ts';
 
 /**

@@ -61,7 +61,7 @@ export class Keys {
         'validation_failed',
         'The expiry time (expires_at) is in the past. Choose a later time.',
         {
-          problems: [{ loc: ['body', 'expires_at'], msg: 'must be in the future' }],
+          fields: [{ field: ['expiresAt'], message: 'must be in the future' }],
         },
       );
     }

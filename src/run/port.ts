@@ -69,7 +69,7 @@ export interface RunStore {
    */
   listRecent(tenantId: string, query: RecentQuery, now: number): Promise<readonly RunGlance[]>;
   /** Number of pending approvals of each of these agents, of runs and of none; agents without any are left out. */
-  pendingOf(
+  countPending(
     tenantId: string,
     agents: AgentsIn,
     now: number,

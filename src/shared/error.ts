@@ -1,5 +1,5 @@
 // The closed list of errors. Every failure a caller can see is one of these codes; only the transport turns a code into
-// a status.
+// a status. Codes that only HTTP has are in `src/http/contract/request-error.ts`.
 import type { Finding } from '../bundle/rules/finding.ts';
 
 /** Error codes, in the order of their status. Documented with cause and fix in docs/errors.md. */
@@ -8,7 +8,6 @@ export const errorCodes = [
   'invalid_json', // 400
   'unauthenticated', // 401
   'forbidden', // 403: signed in, but not allowed (not an admin)
-  'csrf_header_missing', // 403
   'password_login_off', // 403: people sign in through the identity provider alone
   'tenant_suspended', // 403: the tenant of the caller is suspended, or being removed
   'role_required', // 403: the caller's roles do not allow this, or not in this environment
@@ -27,7 +26,7 @@ export const errorCodes = [
   'payload_too_large', // 413
   'response_too_large', // 413: what was asked for does not fit one answer
   'unsupported_media_type', // 415
-  'validation_failed', // 422: the request does not fit its declaration; detail is a list of {loc, msg}
+  'validation_failed', // 422: the request does not fit its declaration; the reply lists its fields
   'unprocessable', // 422: it fits, but cannot be carried out; detail is a sentence
   'search_timeout', // 422: it took too long and was ended
   'upgrade_required', // 426: a WebSocket handshake of another version
@@ -72,15 +71,19 @@ export type ErrorReason = (typeof reasons)[number][0];
 
 export const reasonCodes: ReadonlyMap<ErrorReason, ErrorCode> = new Map(reasons);
 
-/** One problem in a request: where it is (`body`, `query` or `path`, then the field path) and what is wrong. */
-export interface Problem {
-  readonly loc: readonly (string | number)[];
-  readonly msg: string;
+/** One problem of a use case's input. The edge writes its place in the words of the API. */
+export interface FieldProblem {
+  /** The field's name in camelCase, then positions inside its value; empty: the whole input. */
+  readonly field: readonly (string | number)[];
+  /** Half a sentence, such as "must be in the future". */
+  readonly message: string;
+  /** The place inside a document that the input contains, in the document's words. */
+  readonly path?: string;
 }
 
 export interface ErrorDetail {
-  /** For `validation_failed`: every problem found (at most 50). */
-  readonly problems?: readonly Problem[];
+  /** For `validation_failed`: every problem of the input (at most 50). */
+  readonly fields?: readonly FieldProblem[];
   /** For a document that is not deployed: everything found in it. */
   readonly findings?: readonly Finding[];
   /** Seconds, for a `Retry-After` header. */
@@ -115,9 +118,11 @@ export const refused = (
   detail: Omit<ErrorDetail, 'reason'> = {},
 ): HubError => new HubError(reasonCodes.get(reason) ?? 'internal', message, { ...detail, reason });
 
-/** A request with one problem that no declaration can express. */
-export const validationProblem = (loc: Problem['loc'], msg: string): HubError =>
-  new HubError('validation_failed', `${loc.join('.')} ${msg}.`, { problems: [{ loc, msg }] });
+/** An input with one problem that no declaration can express. */
+export const fieldProblem = (field: FieldProblem['field'], message: string): HubError =>
+  new HubError('validation_failed', 'A field of the request is not valid. Correct the listed field.', {
+    fields: [{ field, message }],
+  });
 
 const failureCodes: ReadonlySet<ErrorCode> = new Set([
   'internal',

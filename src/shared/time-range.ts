@@ -1,5 +1,5 @@
 // Ranges of time that requests name.
-import { validationProblem } from './error.ts';
+import { fieldProblem } from './error.ts';
 
 /** Epoch milliseconds; `until` is exclusive. */
 export interface TimeRange {
@@ -9,5 +9,5 @@ export interface TimeRange {
 
 /** Refuses a range that ends before it begins. @throws HubError validation_failed */
 export function checkRange({ since, until }: TimeRange): void {
-  if (until <= since) throw validationProblem(['query', 'until'], 'must be after since');
+  if (until <= since) throw fieldProblem(['until'], 'must be after since');
 }

@@ -76,7 +76,7 @@ export interface ToolStore {
   /** Null if the definition has this decision already: nothing is written. */
   decide(change: PinChange): Promise<PinChangeResult | null>;
   /** Null if the mode holds already: nothing is written. */
-  setMode(change: ModeChange): Promise<ModeChangeResult | null>;
+  updateMode(change: ModeChange): Promise<ModeChangeResult | null>;
   /** The environment's mode and sequence, and its servers by label. */
   listServers(
     tenantId: string,

@@ -90,7 +90,7 @@ export interface UsageStore {
    * Uses of tools in the agent's events in [since, until), per environment and tool; no particular order.
    * @param until default: no end
    */
-  toolsOf(tenantId: string, agentId: string, since: number, until?: number): Promise<readonly ToolUse[]>;
+  listTools(tenantId: string, agentId: string, since: number, until?: number): Promise<readonly ToolUse[]>;
   /**
    * The agents with events not older than `since`, with all tools of these.
    * @param env null: every environment
@@ -101,7 +101,7 @@ export interface UsageStore {
    * whatever the fleet.
    * @param env null: every environment
    */
-  toolsOfAgents(
+  listToolsOfAgents(
     tenantId: string,
     env: EnvFilter,
     since: number,
@@ -111,7 +111,7 @@ export interface UsageStore {
    * The contracts that calls in [since, until) name, and the number of these events. Most calls first, then by name. A
    * call that several entries of one contract decided counts once for it.
    */
-  contracts(
+  listContracts(
     tenantId: string,
     env: EnvFilter,
     since: number,
@@ -119,9 +119,9 @@ export interface UsageStore {
     names?: ContractNames,
   ): Promise<{ readonly events: number; readonly contracts: readonly ContractUse[] }>;
   /** The agent's events in these environments; null when none is stored. */
-  spanOf(tenantId: string, agentId: string, env: EnvFilter): Promise<AgentSpan | null>;
+  getSpan(tenantId: string, agentId: string, env: EnvFilter): Promise<AgentSpan | null>;
   /** Answers in the order of the questions, from the agent's events in one environment. */
-  versionsAt(
+  listVersionsAt(
     tenantId: string,
     agentId: string,
     env: Env,

@@ -79,9 +79,9 @@ describe('deploying', () => {
         deployments: {
           ...store.deployments,
           // Another owner has just deployed at a later time by its own clock.
-          lastSequence: (() => {
+          getLastSequence: (() => {
             let asked = 0;
-            return async (...of) => ((await store.deployments.lastSequence(...of)) && asked++ ? ahead : 0);
+            return async (...of) => ((await store.deployments.getLastSequence(...of)) && asked++ ? ahead : 0);
           })(),
         },
       }),

@@ -123,7 +123,7 @@ it('a query finds approvals by state, names, reasons and arguments, also by thos
   const wrong = t.call('listApprovals', { query: { q: 'is:pending nonsense:1' } }, user);
   await expect(wrong).rejects.toMatchObject({
     code: 'validation_failed',
-    detail: { problems: [{ loc: ['query', 'q', 11] }] },
+    detail: { fields: [{ field: ['q', 11] }] },
   });
 });
 

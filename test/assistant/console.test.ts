@@ -57,7 +57,7 @@ describe('the settings', () => {
     await put();
     const stored = JSON.stringify(await t.hub.store.settings.get(user.tenantId, 'ai'));
     expect(stored).not.toContain(key);
-    const [entry] = await t.hub.store.audit.feed(user.tenantId, anything, null, 10);
+    const [entry] = await t.hub.store.audit.list(user.tenantId, anything, null, 10);
     expect(entry?.entry).toMatchObject({
       action_type: 'setting.updated',
       details: { provider: 'hosted_b', key_changed: true },
@@ -149,7 +149,7 @@ describe('the settings', () => {
     await put();
     for (let i = 0; i < 2; i++) expect((await t.call('deleteAiSettings', {}, user)).status).toBe(204);
     expect((await get()).configured).toBe(false);
-    const recorded = await t.hub.store.audit.feed(user.tenantId, anything, null, 10);
+    const recorded = await t.hub.store.audit.list(user.tenantId, anything, null, 10);
     expect(recorded.map(({ entry }) => entry.action_type)).toEqual([
       'setting.deleted',
       'setting.updated',

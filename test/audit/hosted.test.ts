@@ -283,7 +283,7 @@ describe('heads', () => {
     expect(await t.hub.app.auditLog.signHeads()).toBe(0);
     const { head, sig } = (await t.call('hostedAuditHead', {}, admin)).body;
     expect(head).toMatchObject({ tenant_id: user.tenantId, seq: 2 });
-    const [link] = await t.hub.store.audit.links(user.tenantId, 2, 2, 1 << 20);
+    const [link] = await t.hub.store.audit.listLinks(user.tenantId, 2, 2, 1 << 20);
     expect(head.digest).toBe(link?.digest);
     expect(Buffer.from(sig, 'base64')).toHaveLength(64);
   });

@@ -184,9 +184,9 @@ describe('a put', () => {
     );
     const error = await put(wrong).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'validation_failed', detail: { reason: 'invalid_ruleset' } });
-    const { problems } = (error as { detail: { problems: { loc: string[]; msg: string }[] } }).detail;
-    expect(problems.length).toBeGreaterThan(1);
-    expect(problems[0]?.msg).toMatch(/^line \d+, column \d+: /);
+    const { fields } = (error as { detail: { fields: { message: string }[] } }).detail;
+    expect(fields.length).toBeGreaterThan(1);
+    expect(fields[0]?.message).toMatch(/^line \d+, column \d+: /);
     expect((await t.call('hostedListRulesets', {}, operator)).body.rulesets).toEqual([]);
   });
 
@@ -216,9 +216,9 @@ describe('a put', () => {
   it('of a known mistake says what a ruleset calls it', async () => {
     const problems = async (yaml: string) => {
       const error = (await put(yaml).catch((thrown: unknown) => thrown)) as {
-        readonly detail: { readonly problems: readonly { readonly msg: string }[] };
+        readonly detail: { readonly fields: readonly { readonly message: string }[] };
       };
-      return error.detail.problems.map(({ msg }) => msg);
+      return error.detail.fields.map(({ message }) => message);
     };
     const [limit] = await problems(ruleset('no', more(500)));
     expect(limit).toBe('line 1, column 1: expected at most 500 rules; there are 501');

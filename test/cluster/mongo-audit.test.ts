@@ -45,7 +45,7 @@ it('records old intents as unconfirmed, those that are in the chain not again, a
     await store.audit.append([JSON.parse(note)]);
     expect(await store.audit.recover(5000, 100)).toBe(2);
     expect(await store.audit.recover(5000, 100)).toBe(0);
-    const links = await store.audit.links('t', 1, 10, 1 << 20);
+    const links = await store.audit.listLinks('t', 1, 10, 1 << 20);
     const entries = links.flatMap(({ body }) => entriesOf(body));
     expect(entries.map(({ id }) => id)).toEqual(['a', 'b']);
     expect(entries.map(({ details }) => details)).toEqual([{ env: null }, { env: null, unconfirmed: true }]);
@@ -90,7 +90,7 @@ it('records what a dead node left at once, and nothing of a living one, on howev
 
 /** Ids of the entries of a chain that is whole. */
 async function wholeChain(store: DocumentStore, tenantId: string): Promise<readonly unknown[]> {
-  const links = await store.audit.links(tenantId, 1, 1_000_000, 1 << 30);
+  const links = await store.audit.listLinks(tenantId, 1, 1_000_000, 1 << 30);
   links.forEach((link, i) => {
     expect(link.seq).toBe(i + 1);
     expect(link.prev).toBe(links[i - 1]?.digest ?? '');
@@ -192,7 +192,9 @@ it('a node that died between its events and what follows from them leaves both t
       $unset: { facts: '' },
     } as never);
     expect(await store.runs.get(tenantId, key, t0)).toEqual(whole);
-    const entries = (await store.audit.links(tenantId, 1, 9, 1 << 20)).flatMap(({ body }) => entriesOf(body));
+    const entries = (await store.audit.listLinks(tenantId, 1, 9, 1 << 20)).flatMap(({ body }) =>
+      entriesOf(body),
+    );
     expect(entries.map(({ action_type }) => action_type)).toEqual(['run.asked', 'run.approval_granted']);
     expect(entries.map(({ actor }) => actor)).toEqual(
       [1, 2].map(() => ({ type: 'key', id: 'k1', display: 'svk_k1' })),

@@ -276,7 +276,7 @@ describe('mongo, after a process died half-way', () => {
       ...attested,
       attestation: null,
     });
-    expect(await deployments.lastSequence(tenantId, 'production', 'base')).toBe(2);
+    expect(await deployments.getLastSequence(tenantId, 'production', 'base')).toBe(2);
     expect(await signing.listSuccessions(tenantId)).toEqual([]);
     expect(await add(2)).toBe('stale_sequence');
     await deployments.attest(attested);

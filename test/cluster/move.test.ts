@@ -138,10 +138,10 @@ describe('a move', () => {
         // From any place on, what comes later and nothing else.
         const arrived = [...expected].sort(bySeq);
         for (const at of [0, 7, arrived.length - 1]) {
-          const page = await store.events.arrivals(tenantId, arrived[at]?.seq ?? 0, 10_000);
+          const page = await store.events.listArrivals(tenantId, arrived[at]?.seq ?? 0, 10_000);
           expect(page.events.map(({ id }) => id)).toEqual(arrived.slice(at + 1).map(({ id }) => id));
         }
-        expect((await store.events.arrivals(tenantId, -1, 10_000)).events).toHaveLength(arrived.length);
+        expect((await store.events.listArrivals(tenantId, -1, 10_000)).events).toHaveLength(arrived.length);
       }
     });
   });
@@ -164,7 +164,7 @@ describe('a move', () => {
         await both((of) => of.signing.listSuccessions(tenantId));
         await both((of) => of.deployments.listAllCurrent(tenantId));
         await both((of) => of.deployments.list(tenantId, all, firstPage));
-        await both((of) => of.deployments.lastSequence(tenantId, 'staging', 'base'));
+        await both((of) => of.deployments.getLastSequence(tenantId, 'staging', 'base'));
         await both((of) => of.bundles.getYaml(tenantId, 'base', 2));
         await both((of) => of.bundles.listVersions(tenantId, 'gone', firstPage));
         await both((of) => of.contracts.list(tenantId, {}, firstPage));
@@ -179,10 +179,10 @@ describe('a move', () => {
         await both((of) => of.agents.listReports(tenantId, 'production', 10));
         await both((of) => of.tools.getPins(tenantId, 'production', 'files'));
         await both((of) => of.tools.listEntries(tenantId, { env: 'production', server: null }, firstPage));
-        await both((of) => of.audit.head(tenantId));
-        await both((of) => of.audit.links(tenantId, 1, 1000, 1 << 20));
-        await both((of) => of.audit.signedHead(tenantId));
-        await both((of) => of.usage.toolsOf(tenantId, 'agent-1', 0));
+        await both((of) => of.audit.getHead(tenantId));
+        await both((of) => of.audit.listLinks(tenantId, 1, 1000, 1 << 20));
+        await both((of) => of.audit.getSignedHead(tenantId));
+        await both((of) => of.usage.listTools(tenantId, 'agent-1', 0));
         for (const kind of ['events', 'approvals'] as const)
           await both(async (of) => {
             const { lines, removed } = await of.exports.list(tenantId, kind, null, 10_000);
@@ -219,11 +219,11 @@ describe('a move', () => {
       const { id: _id, seq: _seq, env: _env, createdAt: _at, outcomes: _outcomes, ...event } = stored;
       const batch = { tenantId, env: 'production' as const, receivedAt: now, events: [event] };
       expect(await store.events.ingest(batch)).toMatchObject({ accepted: 0, duplicates: 1 });
-      const before = await store.audit.head(tenantId);
+      const before = await store.audit.getHead(tenantId);
       const fresh = { ...event, callId: 'fresh', verdict: 'call_blocked' };
       expect(await store.events.ingest({ ...batch, events: [fresh] })).toMatchObject({ accepted: 1 });
-      expect((await store.audit.head(tenantId))?.seq).toBe((before?.seq ?? 0) + 1);
-      const newest = (await store.events.arrivals(tenantId, 0, 10_000)).events.at(-1);
+      expect((await store.audit.getHead(tenantId))?.seq).toBe((before?.seq ?? 0) + 1);
+      const newest = (await store.events.listArrivals(tenantId, 0, 10_000)).events.at(-1);
       expect(newest?.callId).toBe('fresh');
       // A repeat adds no line to exports, and what is new comes last.
       const { lines } = await store.exports.list(tenantId, 'events', null, 10_000);

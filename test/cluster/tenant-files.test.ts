@@ -34,7 +34,7 @@ beforeAll(async () => {
   embedded = await newEmbedded();
   [tenant] = await fillStore(embedded, { now, sealed: 'sealed', events: 30 });
   const file = await fileOf(embedded);
-  lastLink = (await embedded.audit.head(tenant.tenantId))?.seq ?? 0;
+  lastLink = (await embedded.audit.getHead(tenant.tenantId))?.seq ?? 0;
   cluster = await newCluster();
   await importInto(operatorOf(cluster as never, now), file);
 });
@@ -74,7 +74,7 @@ describe('a tenant file', () => {
     });
     const { tenantId } = begun;
     const file = await exportOf(operatorOf(native as never, now), tenantId);
-    const last = (await native.audit.head(tenantId))?.seq ?? 0;
+    const last = (await native.audit.getHead(tenantId))?.seq ?? 0;
     const store = await newEmbedded();
     await importInto(operatorOf(store, now), file);
     expect(await contentOf(store, tenantId, last)).toEqual(await contentOf(native as never, tenantId, last));

@@ -18,14 +18,15 @@ import {
 } from './fixtures.ts';
 
 const everything: AuditFilter = { from: null, to: null, actor: null, actions: null, subjects: null };
-const all = (store: DocumentStore, tenantId: string) => store.audit.links(tenantId, 1, 1_000_000, 1 << 30);
+const all = (store: DocumentStore, tenantId: string) =>
+  store.audit.listLinks(tenantId, 1, 1_000_000, 1 << 30);
 const feed = async (
   store: DocumentStore,
   tenantId: string,
   filter: Partial<AuditFilter> = {},
   limit = 1000,
   before: { seq: number; position: number } | null = null,
-) => store.audit.feed(tenantId, { ...everything, ...filter }, before, limit);
+) => store.audit.list(tenantId, { ...everything, ...filter }, before, limit);
 const idsOf = (entries: readonly { readonly entry: { readonly [field: string]: unknown } }[]) =>
   entries.map(({ entry }) => entry.id);
 
@@ -36,7 +37,7 @@ export function auditContract(name: string, open: Open): void {
     it('chains links from 1, each with the digest of the one before', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      expect(await store.audit.head(tenantId)).toBeNull();
+      expect(await store.audit.getHead(tenantId)).toBeNull();
       const notes = [1, 2, 3].map((n) => aNote({ tenantId, at: t0 + n }));
       for (const note of notes) await store.audit.append([note]);
       const links = await all(store, tenantId);
@@ -46,7 +47,7 @@ export function auditContract(name: string, open: Open): void {
       expect(links.flatMap(({ body }) => entriesOf(body).map(({ id }) => id))).toEqual(
         notes.map(({ id }) => id),
       );
-      expect(await store.audit.head(tenantId)).toEqual({ seq: 3, digest: links[2]?.digest, at: t0 + 3 });
+      expect(await store.audit.getHead(tenantId)).toEqual({ seq: 3, digest: links[2]?.digest, at: t0 + 3 });
     });
 
     it('of 20 parallel appends makes one chain without gap or fork, each note once', async () => {
@@ -115,7 +116,7 @@ export function auditContract(name: string, open: Open): void {
       const tenantId = uuid();
       for (let i = 0; i < 5; i++) await store.audit.append([aNote({ tenantId })]);
       const seqs = async (from: number, to: number, bytes: number) =>
-        (await store.audit.links(tenantId, from, to, bytes)).map(({ seq }) => seq);
+        (await store.audit.listLinks(tenantId, from, to, bytes)).map(({ seq }) => seq);
       expect(await seqs(2, 4, 1 << 20)).toEqual([2, 3, 4]);
       expect(await seqs(2, 4, 1)).toEqual([2]);
       expect(await seqs(6, 9, 1 << 20)).toEqual([]);
@@ -189,7 +190,7 @@ export function auditContract(name: string, open: Open): void {
         for (const note of notes) await store.audit.append([note]);
         const links = await all(store, tenantId);
         for (const seq of headsOf)
-          await store.audit.keepHead(sealed(tenantId, seq, links[seq - 1]?.digest ?? ''));
+          await store.audit.createHead(sealed(tenantId, seq, links[seq - 1]?.digest ?? ''));
         const retain = async (before: number, limit = 100) => {
           const counts: number[] = [];
           for (let n = 1; n > 0; counts.push(n)) n = await store.audit.retain(tenantId, before, limit);
@@ -204,9 +205,9 @@ export function auditContract(name: string, open: Open): void {
         expect(await retain(t0 + 8_500)).toEqual([6, 0]);
         expect(await start()).toMatchObject({ seq: 6, digest: links[5]?.digest });
         expect(await all(store, tenantId)).toEqual(links.slice(6));
-        expect((await store.audit.links(tenantId, 3, 8, 1 << 20)).map(({ seq }) => seq)).toEqual([7, 8]);
+        expect((await store.audit.listLinks(tenantId, 3, 8, 1 << 20)).map(({ seq }) => seq)).toEqual([7, 8]);
         expect(await feed(store, tenantId)).toHaveLength(4);
-        expect((await store.audit.signedHead(tenantId))?.seq).toBe(9);
+        expect((await store.audit.getSignedHead(tenantId))?.seq).toBe(9);
         // The chain goes on from its newest link, and what is there is not recorded again.
         await store.audit.append([aNote({ tenantId, at: t0 + 20_000 })]);
         expect((await all(store, tenantId)).at(-1)).toMatchObject({ seq: 11, prev: links[9]?.digest });
@@ -216,12 +217,12 @@ export function auditContract(name: string, open: Open): void {
         const { store, tenantId, retain } = await grown([3]);
         // A link of the same moment as the one in front of it.
         await store.audit.append([aNote({ tenantId, at: t0 + 10_000 })]);
-        const lastBefore = (seconds: number) => store.audit.lastBefore(tenantId, t0 + seconds * 1000);
+        const lastBefore = (seconds: number) => store.audit.getLastBefore(tenantId, t0 + seconds * 1000);
         const ends = async () => Promise.all([0, 1, 1.5, 4, 5.5, 10, 10.001, 60].map(lastBefore));
         expect(await ends()).toEqual([0, 0, 1, 3, 5, 9, 11, 11]);
         expect(await retain(t0 + 3_500)).toEqual([3, 0]);
         expect(await ends()).toEqual([0, 0, 0, 0, 5, 9, 11, 11]);
-        expect(await store.audit.lastBefore(uuid(), t0)).toBe(0);
+        expect(await store.audit.getLastBefore(uuid(), t0)).toBe(0);
       });
 
       it('slice by slice, and at once for whoever reads', async () => {
@@ -240,7 +241,7 @@ export function auditContract(name: string, open: Open): void {
         const newest = await grown([10]);
         expect(await newest.retain(t0 + 60_000)).toEqual([0]);
         const wrong = await grown([]);
-        await wrong.store.audit.keepHead(sealed(wrong.tenantId, 5, sha256('another chain')));
+        await wrong.store.audit.createHead(sealed(wrong.tenantId, 5, sha256('another chain')));
         expect(await wrong.retain(t0 + 60_000)).toEqual([0]);
         const other = await grown([5]);
         await young.store.audit.retain(uuid(), t0 + 60_000, 100);
@@ -255,7 +256,7 @@ export function auditContract(name: string, open: Open): void {
         expect(await start()).toMatchObject({ seq: 3 });
         expect(await retain(t0 + 6_500)).toEqual([3, 0]);
         expect(await start()).toMatchObject({ seq: 6 });
-        await store.audit.keepHead(sealed(tenantId, 6, links[5]?.digest ?? ''));
+        await store.audit.createHead(sealed(tenantId, 6, links[5]?.digest ?? ''));
         expect(await start()).toMatchObject({ seq: 6 });
         expect(await all(store, tenantId)).toEqual(links.slice(6));
       });
@@ -264,7 +265,7 @@ export function auditContract(name: string, open: Open): void {
     it('keeps signed heads, and gives the one of the highest link', async () => {
       const { audit } = shared.get();
       const tenantId = uuid();
-      expect(await audit.signedHead(tenantId)).toBeNull();
+      expect(await audit.getSignedHead(tenantId)).toBeNull();
       const signed = (seq: number) => ({
         tenantId,
         seq,
@@ -274,10 +275,10 @@ export function auditContract(name: string, open: Open): void {
         publicKey: sha256('key'),
         signature: hex128(String(seq)),
       });
-      await audit.keepHead(signed(2));
-      await audit.keepHead(signed(1));
-      await audit.keepHead(signed(2));
-      expect(await audit.signedHead(tenantId)).toEqual(signed(2));
+      await audit.createHead(signed(2));
+      await audit.createHead(signed(1));
+      await audit.createHead(signed(2));
+      expect(await audit.getSignedHead(tenantId)).toEqual(signed(2));
     });
   });
 }

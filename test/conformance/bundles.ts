@@ -193,10 +193,10 @@ export function deploymentsContract(name: string, open: Open): void {
       const rollback = await deploy('production', 'base', 1);
       const staging = await deploy('staging', 'base', 2);
       const zeta = await deploy('production', 'zeta', 1);
-      const { lastSequence } = store.deployments;
-      expect(await lastSequence(tenantId, 'production', 'base')).toBe(rollback.sequence);
-      expect(await lastSequence(tenantId, 'staging', 'base')).toBe(staging.sequence);
-      expect(await lastSequence(tenantId, 'development', 'base')).toBe(0);
+      const { getLastSequence } = store.deployments;
+      expect(await getLastSequence(tenantId, 'production', 'base')).toBe(rollback.sequence);
+      expect(await getLastSequence(tenantId, 'staging', 'base')).toBe(staging.sequence);
+      expect(await getLastSequence(tenantId, 'development', 'base')).toBe(0);
       expect(rollback.sequence).toBeGreaterThan(first.sequence);
       expect(await store.deployments.listCurrent(tenantId, 'production')).toEqual([rollback, zeta]);
       expect(await store.deployments.getCurrent(tenantId, 'production', 'base')).toEqual(rollback);

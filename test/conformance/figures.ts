@@ -76,7 +76,7 @@ export function figuresContract(name: string, open: Open): void {
         const counts = await store.events.counts(tenantId, env, since, now - hour);
         const facets = await store.events.facets(tenantId, filter, 50);
         const buckets = await store.events.histogram(tenantId, { ...filter, until: now + hour }, hour);
-        const contracts = await store.usage.contracts(tenantId, env, since, now + hour);
+        const contracts = await store.usage.listContracts(tenantId, env, since, now + hour);
         const fleet = await store.usage.fleet(tenantId, env, since, since);
         const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
         const bars = (kind: CountedAs): number => sum(buckets.map((bucket) => bucket[kind]));
@@ -107,7 +107,7 @@ export function figuresContract(name: string, open: Open): void {
           facets.by.agentId.top.map(({ value }) => value).sort(),
         );
         for (const { agentId } of fleet.agents) {
-          const tools = await store.usage.toolsOf(tenantId, agentId, since);
+          const tools = await store.usage.listTools(tenantId, agentId, since);
           const own = facets.by.agentId.top.find(({ value }) => value === agentId)?.count;
           expect(sum(tools.map((tool) => tool.events))).toBe(own);
         }

@@ -28,22 +28,22 @@ export function identitiesContract(name: string, open: Open): void {
     it('are one person each, and a person has one', async () => {
       const { identities } = shared.get();
       const account = anAccount();
-      expect(await identities.link(account)).toBe('created');
-      expect(await identities.link(account)).toBe('created');
-      expect(await identities.link({ ...account, userId: uuid() })).toBe('taken');
-      expect(await identities.link(anAccount({ userId: account.userId }))).toBe('taken');
+      expect(await identities.create(account)).toBe('created');
+      expect(await identities.create(account)).toBe('created');
+      expect(await identities.create({ ...account, userId: uuid() })).toBe('taken');
+      expect(await identities.create(anAccount({ userId: account.userId }))).toBe('taken');
       expect(await identities.get(account.issuer, account.subject)).toEqual(account);
       expect(await identities.get('https://other.example', account.subject)).toBeNull();
       expect(await identities.getOfUser(account.userId)).toEqual(account);
-      await identities.unlink(account.userId);
+      await identities.removeOfUser(account.userId);
       expect(await identities.getOfUser(account.userId)).toBeNull();
-      expect(await identities.link({ ...account, userId: uuid() })).toBe('created');
+      expect(await identities.create({ ...account, userId: uuid() })).toBe('created');
     });
 
     it('of people who link one at once, one gets it', async () => {
       const { identities } = shared.get();
       const account = anAccount();
-      const answers = await parallel(10, () => identities.link({ ...account, userId: uuid() }));
+      const answers = await parallel(10, () => identities.create({ ...account, userId: uuid() }));
       expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
     });
 
@@ -65,8 +65,8 @@ export function identitiesContract(name: string, open: Open): void {
       const admin = aUser({ tenantId: tenant.id });
       await tenants.create(tenant, admin, aSigningKey({ tenantId: tenant.id }));
       const roles = [{ role: 'viewer', env: '*' }] as const;
-      expect(await tenants.setRoles(tenant.id, admin.id, roles)).toBe('last_admin');
-      expect(await tenants.setRoles(tenant.id, admin.id, roles, true)).toEqual({ ...admin, roles });
+      expect(await tenants.updateRoles(tenant.id, admin.id, roles)).toBe('last_admin');
+      expect(await tenants.updateRoles(tenant.id, admin.id, roles, true)).toEqual({ ...admin, roles });
       expect(await tenants.getUser(admin.id)).toEqual({ ...admin, roles });
     });
   });

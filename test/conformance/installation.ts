@@ -47,7 +47,7 @@ export function installationContract(name: string, open: Open): void {
       const { audit, installation } = shared.get();
       const [first, second] = [await newTenant(), await newTenant()];
       const sign = (tenantId: string, seq: number) =>
-        audit.keepHead({
+        audit.createHead({
           tenantId,
           seq,
           digest: sha256(String(seq)),

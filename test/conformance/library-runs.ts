@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { Guard, type GuardOptions, localApproval, toWire } from '../../packages/agent/src/index.ts';
 import { durationsByTool, measuredCalls } from '../../src/agent/rules/tool-durations.ts';
+import { repairEitherForm } from '../../src/event/console/forms.ts';
 import type { EventInput } from '../../src/event/record.ts';
-import { repairEitherForm } from '../../src/event/wire/forms.ts';
 import { rowsFor } from '../runs.ts';
 import { aBatch, everything, readAll } from './events.ts';
 import { anEvent, type Open, sha256, sharedStore, t0, uuid } from './fixtures.ts';

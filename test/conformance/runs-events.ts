@@ -65,7 +65,7 @@ export function runEventsContract(name: string, open: Open): void {
     it('arrive in order, each once, after any place', async () => {
       const store = shared.get();
       const tenantId = uuid();
-      const before = await store.events.newestSeq();
+      const before = await store.events.getNewestSeq();
       for (let i = 0; i < 3; i++) {
         const events = Array.from({ length: 5 }, (_, n) =>
           ofSession('s', { agentId: `a${n % 2}`, timestamp: t0 - i * 10 + n }),
@@ -74,7 +74,7 @@ export function runEventsContract(name: string, open: Open): void {
       }
       const seen = [];
       for (let after = Math.min(before, (await first(store, tenantId)) - 1), more = true; more; ) {
-        const arrived = await store.events.arrivals(tenantId, after, 4);
+        const arrived = await store.events.listArrivals(tenantId, after, 4);
         expect(arrived.events.length).toBeLessThanOrEqual(4);
         seen.push(...arrived.events);
         after = arrived.events.at(-1)?.seq ?? after;
@@ -83,9 +83,9 @@ export function runEventsContract(name: string, open: Open): void {
       expect(seen).toHaveLength(15);
       expect(new Set(seen.map((event) => event.id)).size).toBe(15);
       expect(seen.map((event) => event.seq)).toEqual(seen.map((event) => event.seq).sort((a, b) => a - b));
-      expect(await store.events.newestSeq()).toBeGreaterThanOrEqual(seen.at(-1)?.seq ?? Number.NaN);
-      expect((await store.events.arrivals(tenantId, seen.at(-1)?.seq ?? 0, 4)).events).toEqual([]);
-      expect((await store.events.arrivals(uuid(), 0, 4)).events).toEqual([]);
+      expect(await store.events.getNewestSeq()).toBeGreaterThanOrEqual(seen.at(-1)?.seq ?? Number.NaN);
+      expect((await store.events.listArrivals(tenantId, seen.at(-1)?.seq ?? 0, 4)).events).toEqual([]);
+      expect((await store.events.listArrivals(uuid(), 0, 4)).events).toEqual([]);
     });
 
     it('tell when each agent reported last', async () => {

@@ -224,7 +224,7 @@ export function runsContract(name: string, open: Open): void {
       await store.events.ingest(aBatch(tenantId, [...events, granted, granted]));
       await store.events.ingest(aBatch(tenantId, [granted]));
       const none = { from: null, to: null, actor: null, actions: null, subjects: null };
-      const entries = (await store.audit.feed(tenantId, none, null, 100)).map(({ entry }) => entry);
+      const entries = (await store.audit.list(tenantId, none, null, 100)).map(({ entry }) => entry);
       expect(entries.map(({ action_type }) => action_type).reverse()).toEqual([
         'run.blocked',
         'run.would_block',
@@ -241,7 +241,7 @@ export function runsContract(name: string, open: Open): void {
         details: { env: 'production', rule: 'rule', call_id: `${tenantId}/2` },
       });
       expect(JSON.stringify(entries)).not.toContain('args');
-      expect(await store.audit.links(tenantId, 1, 100, 1 << 20)).toHaveLength(2);
+      expect(await store.audit.listLinks(tenantId, 1, 100, 1 << 20)).toHaveLength(2);
     });
 
     it('records no decision again whose event was purged and is sent again', async () => {
@@ -256,11 +256,11 @@ export function runsContract(name: string, open: Open): void {
       };
       const none = { from: null, to: null, actor: null, actions: null, subjects: null };
       await send();
-      const entries = await store.audit.feed(tenantId, none, null, 9);
+      const entries = await store.audit.list(tenantId, none, null, 9);
       while ((await store.events.removeBefore(tenantId, t0 + 10, 100)) > 0);
       await send();
       expect(entries).toHaveLength(3);
-      expect(await store.audit.feed(tenantId, none, null, 9)).toEqual(entries);
+      expect(await store.audit.list(tenantId, none, null, 9)).toEqual(entries);
     });
 
     it('records which key reported a decision, whatever agent the event names', async () => {
@@ -274,7 +274,7 @@ export function runsContract(name: string, open: Open): void {
       const repeat = aBatch(tenantId, [told('call_approval_granted')]);
       await store.events.ingest({ ...repeat, ...(second && { reporter: second }) });
       const none = { from: null, to: null, actor: null, actions: null, subjects: null };
-      const entries = (await store.audit.feed(tenantId, none, null, 9)).map(({ entry }) => entry);
+      const entries = (await store.audit.list(tenantId, none, null, 9)).map(({ entry }) => entry);
       expect(entries).toMatchObject([
         {
           actor: { type: 'key', id: 'k2', display: 'svk_k2' },
@@ -495,8 +495,8 @@ export function runsContract(name: string, open: Open): void {
         anApproval({ tenantId, agentId: 'b', sessionId: null, createdAt: t0, timeoutSeconds: 86_400 }),
       );
       await store.approvals.request(anApproval({ tenantId, agentId: 'a', createdAt: t0, timeoutSeconds: 1 }));
-      expect(await store.runs.pendingOf(tenantId, three, time.now)).toEqual([['b', 2]]);
-      expect(await store.runs.pendingOf(uuid(), three, time.now)).toEqual([]);
+      expect(await store.runs.countPending(tenantId, three, time.now)).toEqual([['b', 2]]);
+      expect(await store.runs.countPending(uuid(), three, time.now)).toEqual([]);
       expect(found).toEqual(
         ['a', 'b'].flatMap((agentId) => [
           { agentId, sessionId: 's3', standing: 'blocked', lastActivityAt: t0 + 3, pendingApprovals: 0 },
@@ -520,7 +520,7 @@ export function runsContract(name: string, open: Open): void {
       const statusesOf = async (status: RunStatus) =>
         (await store.runs.list(tenantId, { env: null, statuses: [status] }, page, time)).total;
       const agentIds = ['agent-1'];
-      const pendingIn = (env: Env) => store.runs.pendingOf(tenantId, { agentIds, env }, time.now);
+      const pendingIn = (env: Env) => store.runs.countPending(tenantId, { agentIds, env }, time.now);
       const recentIn = (env: Env) =>
         store.runs.listRecent(tenantId, { agentIds, env, since: 0, limit: 10 }, time.now);
       expect(await get(tenantId, 's')).toMatchObject({ pendingApprovals: 0, oldestPending: null });

@@ -64,10 +64,10 @@ export function serviceAccountsContract(name: string, open: Open): void {
       for (const expiresAt of [t0 + 3_000, t0 + 1_000, t0 + 2_000])
         await serviceAccounts.createToken(aToken(first, { expiresAt }));
       await serviceAccounts.createToken(aToken(second, { expiresAt: t0 + 1_000 }));
-      expect(await serviceAccounts.nextExpiries(tenantId, t0 + 1_000)).toEqual(
+      expect(await serviceAccounts.getNextExpiries(tenantId, t0 + 1_000)).toEqual(
         new Map([[first.id, t0 + 2_000]]),
       );
-      expect(await serviceAccounts.nextExpiries(uuid(), t0)).toEqual(new Map());
+      expect(await serviceAccounts.getNextExpiries(uuid(), t0)).toEqual(new Map());
     });
 
     it('have one of a name, however many ask at once', async () => {

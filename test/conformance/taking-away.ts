@@ -29,7 +29,7 @@ export function takingAwayContract(name: string, open: Open): void {
     await signing.create(key);
     for (let i = 0; i < 2; i++) await bundles.upload(aBundle({ tenantId }));
     const add = async (version: number, env: Env = 'production', bundleName = 'base') => {
-      const sequence = nextSequence(await deployments.lastSequence(tenantId, env, bundleName), t0);
+      const sequence = nextSequence(await deployments.getLastSequence(tenantId, env, bundleName), t0);
       return deployments.deploy(
         aDeployment({ tenantId, env, bundleName, version, sequence, signingKeyId: key.id }),
       );
@@ -53,7 +53,7 @@ export function takingAwayContract(name: string, open: Open): void {
       expect(await deployments.listCurrent(tenantId, 'production')).toEqual([]);
       expect(await deployments.listAllCurrent(tenantId)).toEqual([staging]);
       expect(await itemsOf(deployments.list(tenantId, {}, firstPage))).toEqual([staging, second, first]);
-      expect(await deployments.lastSequence(tenantId, 'production', 'base')).toBe(second.sequence);
+      expect(await deployments.getLastSequence(tenantId, 'production', 'base')).toBe(second.sequence);
       expect(await itemsOf(bundles.list(tenantId, null, firstPage))).toMatchObject([
         { name: 'base', deployedEnvs: ['staging'], lastDeployedAt: t0 },
       ]);
@@ -81,10 +81,10 @@ export function takingAwayContract(name: string, open: Open): void {
       expect(await list({ since: t0 + 50, until: t0 + 51 })).toEqual([ended]);
       expect(await list({ since: t0, until: t0 + 1 })).toEqual(all);
       expect(await list({ until: t0 })).toEqual([]);
-      expect([...(await deployments.rollbacks(tenantId, all))]).toEqual([back.id]);
+      expect([...(await deployments.listRollbacks(tenantId, all))]).toEqual([back.id]);
       const afterwards = await deploy(1);
       // Nothing ran between: it is the same version again.
-      expect((await deployments.rollbacks(tenantId, [afterwards])).size).toBe(0);
+      expect((await deployments.listRollbacks(tenantId, [afterwards])).size).toBe(0);
     });
 
     it('answers null where nothing is deployed, and the second time', async () => {

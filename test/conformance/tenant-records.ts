@@ -123,7 +123,7 @@ export function tenantRecordsContract(name: string, open: Open): void {
         await store.compositions.get(tenantId, 'all'),
         (await store.rules.list(tenantId))[0] ?? null,
         await store.agents.get(tenantId, 'agent-1'),
-        await store.audit.head(tenantId),
+        await store.audit.getHead(tenantId),
         await store.bundles.getVersion(tenantId, 'base', 1),
       ];
       expect(await left(gone)).toEqual((await left(gone)).map(() => null));

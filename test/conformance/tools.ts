@@ -62,7 +62,7 @@ const ruling = (decision: PinRuling['decision'], at = t0): PinRuling => ({
 const observe = (tools: ToolStore, observation: ToolObservation, room = rooms) =>
   tools.observe(observation, 0, room);
 const setMode = (tools: ToolStore, tenantId: string, mode: 'observe' | 'hold' | 'deny', at = t0) =>
-  tools.setMode({ tenantId, env: 'production', server: null, mode, at });
+  tools.updateMode({ tenantId, env: 'production', server: null, mode, at });
 
 export function toolsContract(name: string, open: Open): void {
   describe(`${name}: tool definitions`, () => {
@@ -287,7 +287,7 @@ export function toolsContract(name: string, open: Open): void {
       const { tools } = shared.get();
       const tenantId = uuid();
       const own = (mode: 'hold' | 'deny' | null, at: number) =>
-        tools.setMode({ tenantId, env: 'production', server: 'mail', mode, at });
+        tools.updateMode({ tenantId, env: 'production', server: 'mail', mode, at });
       await observe(tools, observationOf(tenantId, { read: 'a' }));
       await observe(tools, observationOf(tenantId, { send: 'a' }, { server: 'mail' }));
       await observe(tools, observationOf(tenantId, { send: 'b' }, { server: 'mail', at: t0 + 1 }));

@@ -164,12 +164,17 @@ export function usageContract(name: string, open: Open): void {
               const list = await readAll(store, tenantId);
               for (const [since, other] of times) {
                 for (const agentId of agentIds) {
-                  const tools = await store.usage.toolsOf(tenantId, agentId, since);
+                  const tools = await store.usage.listTools(tenantId, agentId, since);
                   expect([...tools].sort(byPlace)).toEqual(toolsOf(list, agentId, since));
-                  const within = await store.usage.toolsOf(tenantId, agentId, since, other);
+                  const within = await store.usage.listTools(tenantId, agentId, since, other);
                   expect([...within].sort(byPlace)).toEqual(toolsOf(list, agentId, since, other));
                   const questions = versions.map((version) => ({ version, since }));
-                  const answers = await store.usage.versionsAt(tenantId, agentId, 'production', questions);
+                  const answers = await store.usage.listVersionsAt(
+                    tenantId,
+                    agentId,
+                    'production',
+                    questions,
+                  );
                   for (const [i, answer] of answers.entries()) {
                     const { firstAt, before } = versionAt(list, agentId, versions[i] ?? '', since);
                     expect(answer).toEqual({
@@ -183,15 +188,15 @@ export function usageContract(name: string, open: Open): void {
                   const fleet = await store.usage.fleet(tenantId, env, since, other);
                   expect(shownFleet(fleet, expected)).toEqual(expected);
                   const asked = ['b', 'Agent "c"', 'nobody'];
-                  const some = await store.usage.toolsOfAgents(tenantId, env, since, asked);
+                  const some = await store.usage.listToolsOfAgents(tenantId, env, since, asked);
                   const those = expected.filter(({ agentId }) => asked.includes(agentId));
                   expect(shownFleet(some, those)).toEqual(those.map(({ events: _, ...agent }) => agent));
                   const [from, to] = [Math.min(since, other), Math.max(since, other)];
-                  expect(await store.usage.contracts(tenantId, env, from, to)).toEqual(
+                  expect(await store.usage.listContracts(tenantId, env, from, to)).toEqual(
                     contractsOf(list, env, from, to),
                   );
                   const names = { entries, mayOverlap: true };
-                  expect(await store.usage.contracts(tenantId, env, from, to, names)).toEqual(
+                  expect(await store.usage.listContracts(tenantId, env, from, to, names)).toEqual(
                     contractsOf(list, env, from, to, entries),
                   );
                 }
@@ -232,18 +237,18 @@ export function usageContract(name: string, open: Open): void {
         warnings,
         lastTriggered: t0,
       });
-      expect(await store.usage.contracts(tenantId, null, t0, t0 + 1)).toEqual({
+      expect(await store.usage.listContracts(tenantId, null, t0, t0 + 1)).toEqual({
         events: 1,
         contracts: [use('x', 1, 0), use('y', 0, 1)],
       });
       const names = { entries: new Map([['y', 'x']]), mayOverlap: true };
-      expect(await store.usage.contracts(tenantId, null, t0, t0 + 1, names)).toEqual({
+      expect(await store.usage.listContracts(tenantId, null, t0, t0 + 1, names)).toEqual({
         events: 1,
         contracts: [use('x', 1, 1)],
       });
       // Over whole hours as well, where sums are kept for each name.
       const [from, to] = [Math.floor(t0 / hour) * hour, Math.ceil((t0 + 1) / hour) * hour];
-      expect((await store.usage.contracts(tenantId, null, from, to, names)).contracts).toEqual([
+      expect((await store.usage.listContracts(tenantId, null, from, to, names)).contracts).toEqual([
         use('x', 1, 1),
       ]);
       const counts = (entries?: ReadonlyMap<string, string>) =>
@@ -251,11 +256,14 @@ export function usageContract(name: string, open: Open): void {
       expect([(await counts()).contractsTriggered, (await counts(names.entries)).contractsTriggered]).toEqual(
         [2, 1],
       );
-      expect(await store.usage.contracts(tenantId, null, t0 + 1, t0 + hour)).toEqual({
+      expect(await store.usage.listContracts(tenantId, null, t0 + 1, t0 + hour)).toEqual({
         events: 0,
         contracts: [],
       });
-      expect(await store.usage.contracts(uuid(), null, 0, t0 + hour)).toEqual({ events: 0, contracts: [] });
+      expect(await store.usage.listContracts(uuid(), null, 0, t0 + hour)).toEqual({
+        events: 0,
+        contracts: [],
+      });
     });
 
     it('says when an agent was first heard of, and which versions it ran when', async () => {
@@ -279,21 +287,21 @@ export function usageContract(name: string, open: Open): void {
         await at(minutes, version);
       }
       await at(5, 'v9', 'staging');
-      expect(await store.usage.spanOf(tenantId, 'a', null)).toEqual({
+      expect(await store.usage.getSpan(tenantId, 'a', null)).toEqual({
         firstAt: t0 + 5 * minute,
         firstEnv: 'staging',
         env: 'production',
       });
       const inProduction = { firstAt: t0 + 10 * minute, firstEnv: 'production', env: 'production' };
-      expect(await store.usage.spanOf(tenantId, 'a', 'production')).toEqual(inProduction);
+      expect(await store.usage.getSpan(tenantId, 'a', 'production')).toEqual(inProduction);
       const inStaging = { firstAt: t0 + 5 * minute, firstEnv: 'staging', env: 'staging' };
-      expect(await store.usage.spanOf(tenantId, 'a', ['staging', 'development'])).toEqual(inStaging);
-      expect(await store.usage.spanOf(tenantId, 'a', 'development')).toBeNull();
-      expect(await store.usage.spanOf(tenantId, 'b', null)).toBeNull();
-      expect(await store.usage.spanOf(uuid(), 'a', null)).toBeNull();
+      expect(await store.usage.getSpan(tenantId, 'a', ['staging', 'development'])).toEqual(inStaging);
+      expect(await store.usage.getSpan(tenantId, 'a', 'development')).toBeNull();
+      expect(await store.usage.getSpan(tenantId, 'b', null)).toBeNull();
+      expect(await store.usage.getSpan(uuid(), 'a', null)).toBeNull();
       const ask = async (version: string, minutes: number) => {
         const question = { version, since: t0 + minutes * minute };
-        const [answer] = await store.usage.versionsAt(tenantId, 'a', 'production', [question]);
+        const [answer] = await store.usage.listVersionsAt(tenantId, 'a', 'production', [question]);
         return [answer?.firstAt == null ? null : (answer.firstAt - t0) / minute, answer?.before];
       };
       expect(await ask('v1', 0)).toEqual([10, null]);

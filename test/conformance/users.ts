@@ -66,30 +66,30 @@ export function usersContract(name: string, open: Open): void {
       const [admin, other] = (await peopleOf(store, 1, 1)) as [User, User];
       const { tenantId } = admin;
       for (let i = 0; i < 2; i++) {
-        expect(await store.tenants.setRoles(tenantId, other.id, adminRoles)).toEqual({
+        expect(await store.tenants.updateRoles(tenantId, other.id, adminRoles)).toEqual({
           ...other,
           roles: adminRoles,
         });
       }
       expect(await store.tenants.getUser(other.id)).toEqual({ ...other, roles: adminRoles });
       for (let i = 0; i < 2; i++) {
-        expect(await store.tenants.setRoles(tenantId, admin.id, memberRoles)).toEqual({
+        expect(await store.tenants.updateRoles(tenantId, admin.id, memberRoles)).toEqual({
           ...admin,
           roles: memberRoles,
         });
       }
       expect(await adminsOf(store, tenantId)).toEqual([other.id]);
-      expect(await store.tenants.setRoles(tenantId, other.id, memberRoles)).toBe('last_admin');
-      expect(await store.tenants.setRoles(tenantId, admin.id, adminRoles)).toEqual(admin);
+      expect(await store.tenants.updateRoles(tenantId, other.id, memberRoles)).toBe('last_admin');
+      expect(await store.tenants.updateRoles(tenantId, admin.id, adminRoles)).toEqual(admin);
     });
 
     it('are not found by another tenant', async () => {
       const store = shared.get();
       const [admin] = (await peopleOf(store, 2)) as [User];
       const [stranger] = (await peopleOf(store, 2)) as [User];
-      expect(await store.tenants.setRoles(stranger.tenantId, admin.id, memberRoles)).toBe('absent');
+      expect(await store.tenants.updateRoles(stranger.tenantId, admin.id, memberRoles)).toBe('absent');
       expect(await store.tenants.removeUser(stranger.tenantId, admin.id)).toBe('absent');
-      expect(await store.tenants.setRoles(uuid(), admin.id, memberRoles)).toBe('absent');
+      expect(await store.tenants.updateRoles(uuid(), admin.id, memberRoles)).toBe('absent');
       expect(await store.tenants.getUser(admin.id)).toEqual(admin);
     });
 
@@ -115,7 +115,7 @@ export function usersContract(name: string, open: Open): void {
         const answers = await parallel(people.length, (i) => {
           const id = people[i]?.id ?? '';
           return i % 2 === 0
-            ? store.tenants.setRoles(tenantId, id, memberRoles)
+            ? store.tenants.updateRoles(tenantId, id, memberRoles)
             : store.tenants.removeUser(tenantId, id);
         });
         expect(answers.filter((answer) => answer === 'last_admin')).toHaveLength(1);
@@ -128,10 +128,10 @@ export function usersContract(name: string, open: Open): void {
       const [first, other] = (await peopleOf(store, 2)) as [User, User];
       const { tenantId } = first;
       await parallel(12, (i) =>
-        store.tenants.setRoles(tenantId, other.id, i % 2 === 0 ? adminRoles : memberRoles),
+        store.tenants.updateRoles(tenantId, other.id, i % 2 === 0 ? adminRoles : memberRoles),
       );
       for (const roles of [adminRoles, memberRoles]) {
-        await store.tenants.setRoles(tenantId, other.id, roles);
+        await store.tenants.updateRoles(tenantId, other.id, roles);
         expect(await store.tenants.getUser(other.id)).toEqual({ ...other, roles });
       }
     });
@@ -140,12 +140,12 @@ export function usersContract(name: string, open: Open): void {
       const { tenants } = shared.get();
       const [user] = (await peopleOf(shared.get(), 1)) as [User];
       const { id, passwordHash } = user;
-      const answers = await parallel(10, (i) => tenants.setPassword(id, passwordHash, `new ${i}`));
+      const answers = await parallel(10, (i) => tenants.updatePassword(id, passwordHash, `new ${i}`));
       expect(answers.filter(Boolean)).toHaveLength(1);
       const now = `new ${answers.indexOf(true)}`;
       expect(await tenants.getUser(id)).toEqual({ ...user, passwordHash: now });
-      for (const text of hostileTexts) expect(await tenants.setPassword(id, text, 'taken')).toBe(false);
-      expect(await tenants.setPassword(uuid(), now, 'taken')).toBe(false);
+      for (const text of hostileTexts) expect(await tenants.updatePassword(id, text, 'taken')).toBe(false);
+      expect(await tenants.updatePassword(uuid(), now, 'taken')).toBe(false);
     });
 
     it('lose their logins but the one that is named', async () => {

@@ -9,14 +9,14 @@ export function workspacesContract(name: string, open: Open): void {
     it('are the first tenant that is said, which may be said again', async () => {
       const { workspaces } = shared.get();
       const workspace = { issuer: 'https://issuer.example', workspaceId: uuid() };
-      expect(await workspaces.tenantOf(workspace)).toBeNull();
+      expect(await workspaces.getTenantId(workspace)).toBeNull();
       const tenants = Array.from({ length: 10 }, () => uuid());
-      const answers = await parallel(10, (i) => workspaces.link(workspace, tenants[i] ?? ''));
+      const answers = await parallel(10, (i) => workspaces.create(workspace, tenants[i] ?? ''));
       expect(answers.filter((answer) => answer === 'created')).toHaveLength(1);
       const tenantId = tenants[answers.indexOf('created')] ?? '';
-      expect(await workspaces.tenantOf(workspace)).toBe(tenantId);
-      expect(await workspaces.link(workspace, tenantId)).toBe('created');
-      expect(await workspaces.tenantOf({ ...workspace, issuer: 'https://other.example' })).toBeNull();
+      expect(await workspaces.getTenantId(workspace)).toBe(tenantId);
+      expect(await workspaces.create(workspace, tenantId)).toBe('created');
+      expect(await workspaces.getTenantId({ ...workspace, issuer: 'https://other.example' })).toBeNull();
       expect(await workspaces.hasAny(workspace.issuer)).toBe(true);
       expect(await workspaces.hasAny('https://issuer.exampl')).toBe(false);
       expect(await workspaces.hasAny('https://other.example')).toBe(false);
@@ -26,8 +26,8 @@ export function workspacesContract(name: string, open: Open): void {
       const { workspaces } = shared.get();
       for (const text of hostileTexts) {
         const workspace = { issuer: `https://${uuid()}`, workspaceId: text };
-        expect(await workspaces.link(workspace, `t${text}`)).toBe('created');
-        expect(await workspaces.tenantOf(workspace)).toBe(`t${text}`);
+        expect(await workspaces.create(workspace, `t${text}`)).toBe('created');
+        expect(await workspaces.getTenantId(workspace)).toBe(`t${text}`);
       }
     });
   });

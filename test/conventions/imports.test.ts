@@ -102,7 +102,7 @@ describe('import directions', () => {
     expect(refusedImports).toEqual([]);
   });
 
-  it('never leave the room of a noun for another API: the console and the hosted API share wire.ts', () => {
+  it('never leave the room of a noun for another API', () => {
     const apiOf = (file: string) => /^src\/(\w+)\/(console|hosted)\b/.exec(file)?.slice(1).join('/');
     const crossing = refusedImports.filter((line) => {
       const [from, to] = line.split(' → ').map(apiOf);
@@ -144,7 +144,7 @@ describe('import directions', () => {
           .map((match) => relative(root, join(root, dirname(file), match[1] ?? '')))
           .filter(
             (name) =>
-              /^src\/(?:\w+\/(?:console|hosted|wire)|hub|http)\b/.test(name) ||
+              /^src\/(?:\w+\/(?:console|hosted)|hub|http)\b/.test(name) ||
               /^packages\/agent\/src\/(?!rules\/|evidence\/|console\/generated\/)/.test(name),
           )
           .map((name) => `${file} imports ${name}`),
@@ -195,8 +195,7 @@ describe('exclusive rights', () => {
     const types = Object.keys({ ...consoleAgentFrames, ...consoleDashboardFrames });
     const edge = ['src/http/', 'src/hub/api/', 'adapters/', 'packages/agent/', 'demo/', 'src/dashboard/'];
     const isEdge = (file: string): boolean =>
-      edge.some((folder) => file.startsWith(folder)) ||
-      /^src\/\w+\/(?:console|hosted|wire|frames)\b/.test(file);
+      edge.some((folder) => file.startsWith(folder)) || /^src\/\w+\/(?:console|hosted|frames)\b/.test(file);
     const named = uses(new RegExp(`'(?:${types.join('|')})'`));
     expect(named.filter((file) => !isEdge(file))).toEqual([]);
   });

@@ -6,7 +6,7 @@ const commonFolders = ['shared', 'admission', 'http', 'hub', 'dashboard'];
 
 /**
  * layer → layers that it may import from, beside src/shared. "own" is the same noun's room; "type" takes no value. The
- * console and the hosted API of one noun share `wire`.
+ * hosted API of a noun takes parts that both APIs share from the noun's console, never the reverse.
  */
 const law: { readonly [layer: string]: readonly string[] } = {
   record: ['record'],
@@ -24,10 +24,18 @@ const law: { readonly [layer: string]: readonly string[] } = {
     'admission',
   ],
   jobs: ['record', 'rules', 'port', 'note', 'own use-cases', 'admission'],
-  wire: ['record', 'rules', 'own use-cases', 'wire', 'http', 'admission'],
-  console: ['record', 'rules', 'own use-cases', 'type use-cases', 'wire', 'own console', 'http', 'admission'],
-  hosted: ['record', 'rules', 'own use-cases', 'type use-cases', 'wire', 'own hosted', 'http', 'admission'],
-  frames: ['record', 'rules', 'wire', 'own frames', 'http'],
+  console: ['record', 'rules', 'own use-cases', 'type use-cases', 'console', 'http', 'admission'],
+  hosted: [
+    'record',
+    'rules',
+    'own use-cases',
+    'type use-cases',
+    'own console',
+    'hosted',
+    'http',
+    'admission',
+  ],
+  frames: ['record', 'rules', 'own console', 'own hosted', 'own frames', 'http'],
   shared: [
     'type admission',
     'type record',
@@ -49,7 +57,6 @@ const law: { readonly [layer: string]: readonly string[] } = {
     'agent rules',
     'type console',
     'type hosted',
-    'type wire',
     'type http',
     'type hub',
   ],

@@ -1,8 +1,8 @@
 // The query of the live tail, on events as the stream sends them.
 import { expect, it } from 'vitest';
 import { listRowOf, tailFits } from '../../src/dashboard/pages/events/tail-filter.ts';
+import { decisionEvent, renderEvent } from '../../src/event/hosted/event.ts';
 import type { StoredEvent } from '../../src/event/record.ts';
-import { decisionEvent, renderEvent } from '../../src/event/wire/hosted-event.ts';
 import { anEvent, t0, uuid } from '../conformance/fixtures.ts';
 
 const stored: StoredEvent = {

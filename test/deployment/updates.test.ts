@@ -18,7 +18,7 @@ function aStore() {
   const signing: Pick<Store['signing'], 'listSuccessions'> = { listSuccessions: async () => [] };
   const store = { bundles, signing };
   const updates = new Updates(store as unknown as Store);
-  const of = (bundleName: string) => updates.of(aDeployment({ id: bundleName, bundleName }));
+  const of = (bundleName: string) => updates.get(aDeployment({ id: bundleName, bundleName }));
   return { read, gates, of };
 }
 

@@ -1,13 +1,13 @@
 // The page of errors against the closed list of codes.
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { errorCodes } from '../../src/shared/error.ts';
+import { wireCodes } from '../../src/http/problem.ts';
 
 const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8');
 const rows = [...page.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\| (.+?) +\| (.+?) +\|$/gm)];
 
 test('every error code has a row, in the order of the list, and no row is for anything else', () => {
-  expect(rows.map(([, code]) => code)).toEqual([...errorCodes]);
+  expect(rows.map(([, code]) => code)).toEqual([...wireCodes]);
 });
 
 test('every row has an error status, a cause and a fix', () => {

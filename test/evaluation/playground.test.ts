@@ -126,7 +126,7 @@ contracts:
       );
     const refusal = {
       code: 'validation_failed',
-      detail: { problems: [{ loc: ['body', 'yaml_content'], msg: expect.any(String) }] },
+      detail: { fields: [{ field: ['yamlContent'], message: expect.any(String) }] },
     };
     await expect(evaluate({ yaml_content: many(101) })).rejects.toMatchObject(refusal);
     await expect(evaluate({ yaml_content: hostile['11 documents'] })).rejects.toMatchObject(refusal);

@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { readBatch } from '../../src/event/console/batch.ts';
 import { eventAsSent } from '../../src/event/record/json.ts';
 import { maxWholeBytes } from '../../src/event/rules/as-sent.ts';
 import type { RepairContext } from '../../src/event/rules/repair.ts';
-import { readBatch } from '../../src/event/wire/batch.ts';
 import { createEventLoopBudget } from '../../src/shared/concurrency/event-loop-budget.ts';
 import { runsOf } from '../runs.ts';
 

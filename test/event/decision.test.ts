@@ -1,6 +1,8 @@
 // Both vocabularies of actions, and the flat form of events.
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { repairFlatEvent } from '../../src/event/console/forms.ts';
+import { renderEvent } from '../../src/event/hosted/event.ts';
 import { policyVersionOf } from '../../src/event/record.ts';
 import {
   actionOf,
@@ -12,8 +14,6 @@ import {
   sessionOf,
   verdictFilter,
 } from '../../src/event/rules/decision.ts';
-import { repairFlatEvent } from '../../src/event/wire/forms.ts';
-import { renderEvent } from '../../src/event/wire/hosted-event.ts';
 import { uuidPattern } from '../../src/shared/ids.ts';
 
 const now = Date.UTC(2026, 5, 1);

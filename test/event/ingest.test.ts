@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { maxBatchEvents, readBatch, readParsedBatch } from '../../src/event/console/batch.ts';
 import { maxPayload } from '../../src/event/rules/payload-fit.ts';
-import { maxBatchEvents, readBatch, readParsedBatch } from '../../src/event/wire/batch.ts';
 import { createEventLoopBudget } from '../../src/shared/concurrency/event-loop-budget.ts';
 import { runsOf } from '../runs.ts';
 

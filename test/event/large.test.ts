@@ -2,10 +2,10 @@
 // the work pauses.
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { isFlat, repairEitherForm, repairFlatEvent } from '../../src/event/console/forms.ts';
 import { shortenEvent } from '../../src/event/rules/large.ts';
 import { maxPayload } from '../../src/event/rules/payload-fit.ts';
 import { type RepairContext, type Shortened, shortName } from '../../src/event/rules/repair.ts';
-import { isFlat, repairEitherForm, repairFlatEvent } from '../../src/event/wire/forms.ts';
 import { pauseEvery } from '../../src/shared/json/outline.ts';
 import { parseSpans } from '../../src/shared/json/scan.ts';
 import { materialOf, shapes } from '../body-material.ts';

@@ -75,7 +75,7 @@ it.each(brokenQueries.filter(([text]) => text.length <= 1000))('refuse %s', asyn
   for (const name of ['searchEvents', 'eventFacets', 'exportEvents'] as const) {
     await expect(t.call(name, { query: { q } }, user)).rejects.toMatchObject({
       code: 'validation_failed',
-      detail: { problems: [{ loc: ['query', 'q', position], msg: expect.stringMatching(expected) }] },
+      detail: { fields: [{ field: ['q', position], message: expect.stringMatching(expected) }] },
     });
   }
 });

@@ -41,12 +41,12 @@ function stage(options: { readonly slack?: number } = {}) {
   const shown: StoredEvent[] = [];
   const counts = { reads: 0 };
   const events = {
-    async arrivals(_tenantId: string, after: number, limit: number) {
+    async listArrivals(_tenantId: string, after: number, limit: number) {
       counts.reads++;
       const all = shown.filter(({ seq }) => seq > after).sort((a, b) => a.seq - b.seq);
       return { events: all.slice(0, limit), more: all.length > limit };
     },
-    newestSeq: async () => Math.max(0, ...shown.map(({ seq }) => seq)),
+    getNewestSeq: async () => Math.max(0, ...shown.map(({ seq }) => seq)),
     settledBy: async (seq: number) => seq - (options.slack ?? 0),
   };
   // The reader asks for nothing else.

@@ -14,7 +14,7 @@ const isAuditSubject = (word: string | undefined): boolean =>
 
 /** Actions and subjects of a tenant's entries, oldest first. */
 async function recorded({ hub }: TestHub, { tenantId }: UserCaller): Promise<string[]> {
-  const links = await hub.store.audit.links(tenantId, 1, 10_000, 1 << 24);
+  const links = await hub.store.audit.listLinks(tenantId, 1, 10_000, 1 << 24);
   return links
     .flatMap(({ body }) => entriesOf(body))
     .map((entry) => `${entry.action_type} ${(entry.subject as { name: string | null }).name}`);
@@ -69,7 +69,7 @@ it('records logins, and the wrong passwords of an account once a minute, with th
     'login.created ann@example.com',
     'login.failed ann@example.com',
   ]);
-  const links = await t.hub.store.audit.links(admin.tenantId, 3, 3, 1 << 20);
+  const links = await t.hub.store.audit.listLinks(admin.tenantId, 3, 3, 1 << 20);
   expect(links.flatMap(({ body }) => entriesOf(body))[0]?.details).toEqual({ count: 3 });
   await t.close();
 });
@@ -111,7 +111,7 @@ it('records a removal of old events, and none that only counts', async () => {
   await purge({ older_than_days: '30', dry_run: 'true' });
   await purge({ older_than_days: '30' });
   expect(await recorded(t, admin)).toEqual(['user.created ann@example.com', 'setting.events_removed events']);
-  const links = await t.hub.store.audit.links(admin.tenantId, 2, 2, 1 << 20);
+  const links = await t.hub.store.audit.listLinks(admin.tenantId, 2, 2, 1 << 20);
   const cutoff = new Date(t.clock.now() - 30 * 24 * 3_600_000).toISOString();
   expect(links.flatMap(({ body }) => entriesOf(body))).toMatchObject([
     { actor: { display: 'ann@example.com' }, details: { older_than_days: 30, cutoff } },
@@ -148,7 +148,7 @@ it('records the filter of an export as it was asked for, without what searches a
   const running = t.hub.app.eventExports.start(principal, { env: null, query });
   for await (const page of running.pages) expect(page).toEqual([]);
   running.end();
-  const links = await t.hub.store.audit.links(admin.tenantId, 2, 2, 1 << 20);
+  const links = await t.hub.store.audit.listLinks(admin.tenantId, 2, 2, 1 << 20);
   const [entry] = links.flatMap(({ body }) => entriesOf(body));
   expect(entry).toMatchObject({
     action_type: 'user.exported_events',

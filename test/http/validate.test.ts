@@ -1,9 +1,9 @@
 // The answer to a request that does not fit: where, and a sentence for whoever typed it.
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { RequestError } from '../../src/http/contract/request-error.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { validate } from '../../src/http/validate.ts';
-import { HubError } from '../../src/shared/error.ts';
 
 const declaration = {
   query: z.object({
@@ -29,7 +29,7 @@ const problems = (query: object, body: object): Record<string, string> => {
     validate(declaration, { params: {}, query: { session_id: 's', limit: '1', ...query }, body });
     return {};
   } catch (error) {
-    const { detail } = error as HubError;
+    const { detail } = error as RequestError;
     return Object.fromEntries((detail.problems ?? []).map(({ loc, msg }) => [loc.join('.'), msg]));
   }
 };
@@ -73,6 +73,6 @@ it.each([
 
 it('says that a request does not fit', () => {
   const refused = () => validate(declaration, { params: {}, query: {}, body: {} });
-  expect(refused).toThrow(HubError);
+  expect(refused).toThrow(RequestError);
   expect(refused).toThrow('The request does not match its schema. Correct each listed field.');
 });

@@ -157,7 +157,7 @@ describe.each(types)('%s', (type) => {
     const decided = await approvalOf(approval.id);
     expect(decided).toMatchObject({ status, decided_by: `${viaOf[type]}:ann`, decided_via: viaOf[type] });
     const filter = { from: null, to: null, actor: null, actions: null, subjects: ['approval'] as const };
-    const [record] = await t.hub.store.audit.feed(user.tenantId, filter, null, 1);
+    const [record] = await t.hub.store.audit.list(user.tenantId, filter, null, 1);
     expect(record?.entry).toMatchObject({
       actor: { type: 'chat', id: `${viaOf[type]}:777`, display: `${viaOf[type]}:ann` },
       subject: { id: approval.id },

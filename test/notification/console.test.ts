@@ -280,7 +280,7 @@ it('leaves a record of each change, without anything of its configuration', asyn
   await t.call('deleteChannel', { params: { channel_id: made.id } }, user);
   await expect(update(made.id, { name: 'c' })).rejects.toThrow();
   const filter = { from: null, to: null, actor: null, actions: null, subjects: ['channel'] as const };
-  const found = await t.hub.store.audit.feed(user.tenantId, filter, null, 10);
+  const found = await t.hub.store.audit.list(user.tenantId, filter, null, 10);
   expect(found.map(({ entry }) => entry.action_type)).toEqual([
     'channel.deleted',
     'channel.updated',

@@ -73,7 +73,7 @@ async function fillPeople(t: TestHub, call: Call, user: UserCaller, operator: Ca
   await call('linkWorkspace', tenant, { kind: 'operator' });
   const { store, clock } = { store: t.hub.store, clock: t.clock };
   const identity = { issuer: workspace.issuer, subject: 'ada', userId: user.userId };
-  await store.identities.link({ ...identity, tenantId: user.tenantId, linkedAt: clock.now() });
+  await store.identities.create({ ...identity, tenantId: user.tenantId, linkedAt: clock.now() });
   const use = { inputTokens: 10, outputTokens: 20, durationMs: 30 };
   const day = new Date(clock.now()).toISOString().slice(0, 10);
   await store.aiUsage.add(user.tenantId, day, { ...use, cost: 0.5 });

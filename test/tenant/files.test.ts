@@ -84,7 +84,7 @@ describe('a tenant file', () => {
     const store = await newStore();
     const { records } = await importInto(operatorOf(store, now), file);
     expect(records?.events).toBeGreaterThan(300);
-    const [end] = (await store.audit.links(tenant.tenantId, 1, 1e9, 1e9)).slice(-1);
+    const [end] = (await store.audit.listLinks(tenant.tenantId, 1, 1e9, 1e9)).slice(-1);
     const lastLink = (end?.seq ?? 0) - 1;
     expect(await contentOf(store, tenant.tenantId, lastLink)).toEqual(
       await contentOf(from, tenant.tenantId, lastLink),

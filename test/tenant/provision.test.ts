@@ -16,13 +16,13 @@ it('of 20 calls at once one makes it, and it can sign', async () => {
   expect(new Set(ids).size).toBe(1);
   const [tenantId = ''] = ids;
   expect(await t.hub.store.tenants.listIds()).toEqual([tenantId]);
-  expect(await t.hub.store.workspaces.tenantOf(acme)).toBe(tenantId);
+  expect(await t.hub.store.workspaces.getTenantId(acme)).toBe(tenantId);
   expect(await t.hub.store.signing.getActive(tenantId)).not.toBeNull();
   expect(await accounts.provision({ ...acme, workspaceId: 'other' })).not.toBe(tenantId);
 });
 
 it('is the tenant that somebody linked, when that was faster', async () => {
   const { tenantId } = await t.tenant();
-  expect(await t.hub.store.workspaces.link(acme, tenantId)).toBe('created');
+  expect(await t.hub.store.workspaces.create(acme, tenantId)).toBe('created');
   expect(await t.hub.app.accounts.provision(acme)).toBe(tenantId);
 });

@@ -105,7 +105,7 @@ it('removes what is old and records the counts once', async () => {
   expect(await applied(subject)).toBe(true);
   expect(await t.hub.store.events.count(user.tenantId, { env: null })).toBe(3);
   expect(subject.removed.get('events')).toBe(4);
-  const links = await t.hub.store.audit.links(user.tenantId, 1, 99, 1 << 20);
+  const links = await t.hub.store.audit.listLinks(user.tenantId, 1, 99, 1 << 20);
   const entries = links.flatMap(({ body }) => entriesOf(body));
   expect(entries.filter(({ action_type }) => action_type === 'setting.retention_applied')).toMatchObject([
     {

@@ -37,7 +37,7 @@ const decide = (pin_id: string, decision: string, envs = ['production'], caller 
   t.call('decideToolPin', { params: { pin_id }, body: { decision, envs, reason: 'reviewed' } }, caller);
 const audited = async (): Promise<readonly unknown[]> =>
   (
-    await t.hub.store.audit.feed(
+    await t.hub.store.audit.list(
       user.tenantId,
       { from: null, to: null, actor: null, actions: null, subjects: ['tool'] },
       null,

@@ -221,7 +221,7 @@ it('lets events and contracts be read by their entries while documents cannot be
   await t.call('deployComposition', { params: { name: 'team' } }, user);
   await ingest([event('write', { verdict: 'call_denied', payload: { decision_name: 'many-2' } })]);
   const contractsOf = () => Promise.reject(new HubError('overloaded', 'Too many documents.'));
-  const { app } = t.changed({ evaluator: { ...sharedEvaluator(), contractsOf } });
+  const { app } = t.changed({ evaluator: { ...sharedEvaluator(), listContracts: contractsOf } });
   const reader = principalOf(user);
   await expect(
     app.statistics.contracts(reader, { env: null, since: 0, until: t.clock.now() }),

@@ -52,7 +52,7 @@ const provider = (clock: Clock, changed: Partial<OidcSettings> = {}) =>
     },
     outbound: createOutbound({ clock: systemClock, allowPrivate: true, allow: [] }),
     workspaces: {
-      tenantOf: async (workspace) =>
+      getTenantId: async (workspace) =>
         workspace.issuer === issuer && workspace.workspaceId === linked.workspaceId ? linked.tenantId : null,
     },
     provision: async ({ workspaceId }) => `made for ${workspaceId}`,

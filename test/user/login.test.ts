@@ -207,13 +207,13 @@ describe('a sign-in link', () => {
 
   it('sealed for a person works once: in another spelling, and after a restart, no more', async () => {
     await hubWithUser();
-    const { url } = await t.hub.app.logins.newLink(email);
+    const { url } = await t.hub.app.logins.createLink(email);
     const sealed = url.split('#login=')[1] ?? '';
     const use = (token: string, hub = t) => hub.call('loginByLink', { body: { token } }, undefined, own);
     expect((await use(sealed)).status).toBe(200);
     const store = t.hub.store as SqliteStore;
     const restarted = await makeHub({}, undefined, undefined, { store, now: t.clock.now() });
-    const { url: fresh } = await t.hub.app.logins.newLink(email);
+    const { url: fresh } = await t.hub.app.logins.createLink(email);
     const freshToken = fresh.split('#login=')[1] ?? '';
     for (const token of [sealed, `${sealed}=`, sealed.replaceAll('-', '+').replaceAll('_', '/')])
       for (const hub of [t, restarted])

@@ -22,7 +22,7 @@ const entries = async () => {
     actions: null,
     subjects: ['operator_token', 'signing_key'] as const,
   };
-  return (await t.hub.store.audit.feed(user.tenantId, filter, null, 9)).map(({ entry }) => entry);
+  return (await t.hub.store.audit.list(user.tenantId, filter, null, 9)).map(({ entry }) => entry);
 };
 
 it('are listed without the token until they expire, for their tenant alone', async () => {

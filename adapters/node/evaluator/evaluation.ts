@@ -72,7 +72,7 @@ export function evaluate(task: EvaluateTask): Evaluation {
     if (exceeded === undefined) throw error;
     // Too many documents or contracts is a validation error, as of any other field.
     throw new HubError('validation_failed', exceeded, {
-      problems: [{ loc: ['body', 'yaml_content'], msg: exceeded }],
+      fields: [{ field: ['yamlContent'], message: exceeded }],
     });
   }
 }

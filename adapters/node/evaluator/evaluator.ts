@@ -62,7 +62,7 @@ export function createEvaluator({
   entry = evaluatorEntry,
 }: EvaluatorOptions): Evaluator {
   const { runs, readings } = poolsOf(clock, entry, limitMs);
-  const read = async <T extends Task & { kind: 'outline' | 'takeApart' | 'contractsOf' | 'inspect' }>(
+  const read = async <T extends Task & { kind: 'outline' | 'takeApart' | 'listContracts' | 'inspect' }>(
     tenantId: string,
     task: T,
     atOnce: boolean,
@@ -90,8 +90,8 @@ export function createEvaluator({
         { kind: 'inspect', yaml, accepted, words, form },
         isSmall(yaml) && !yaml.includes('match'),
       ),
-    contractsOf: async (tenantId, yaml) =>
-      read(tenantId, { kind: 'contractsOf', yaml, accepted }, isSmall(yaml)),
+    listContracts: async (tenantId, yaml) =>
+      read(tenantId, { kind: 'listContracts', yaml, accepted }, isSmall(yaml)),
     async assemble(tenantId, request) {
       const task = { kind: 'assemble', request, accepted } as const;
       return (await readings.run(task, tenantId)) as TaskResult<typeof task>;

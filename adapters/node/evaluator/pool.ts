@@ -1,7 +1,9 @@
 // A few worker threads, one job each at a time: started when first needed, reused, terminated when a job takes too
 // long. Owners of jobs take turns (promise P44). Knows nothing of what the jobs are.
+
 import { Worker } from 'node:worker_threads';
 import { refusalOf } from '../../../src/admission/admission.ts';
+import { outageOf } from '../../../src/admission/outages.ts';
 import { admissionTable } from '../../../src/admission/table.ts';
 import { FairQueue, type Shares } from '../../../src/shared/concurrency/fair-queue.ts';
 import { HubError } from '../../../src/shared/error.ts';
@@ -72,7 +74,7 @@ interface Queued extends Job {
 
 const utf8 = new TextDecoder();
 
-const closing = () => new HubError('shutting_down', 'The server is shutting down.');
+const closing = () => outageOf('workersClosed');
 
 class ThreadPool implements Pool {
   readonly #options: PoolOptions;
@@ -206,7 +208,7 @@ class Thread {
       if (this.#ready) this.#begin();
       else {
         this.#timer = this.#options.clock.after(this.#options.startMs, () => {
-          void this.end(new HubError('unavailable', 'A worker could not be started in time.'));
+          void this.end(outageOf('workerNotStarted'));
         });
       }
     });

@@ -49,7 +49,7 @@ interface Tasks {
     readonly task: { readonly yaml: string; readonly accepted: Accepted };
     readonly result: BundleParts;
   };
-  readonly contractsOf: {
+  readonly listContracts: {
     readonly task: { readonly yaml: string; readonly accepted: Accepted };
     readonly result: readonly DeclaredContract[];
   };
@@ -98,8 +98,8 @@ function dispatch(task: Task): TaskResult<Task> {
       return readBundleHeader(task.yaml);
     case 'takeApart':
       return decomposeBundle(task.yaml, task.accepted);
-    case 'contractsOf':
-      return contractsOf(task.yaml, task.accepted);
+    case 'listContracts':
+      return listContracts(task.yaml, task.accepted);
     case 'assemble':
       return assemble(task.request, task.accepted);
     case 'inspect':
@@ -145,7 +145,7 @@ function inspect({ yaml, accepted, words, form }: Tasks['inspect']['task']): rea
 }
 
 /** Fields of a document's contracts that coverage needs. */
-function contractsOf(yaml: string, accepted: Accepted): readonly DeclaredContract[] {
+function listContracts(yaml: string, accepted: Accepted): readonly DeclaredContract[] {
   const { contracts, defaultsMode } = decomposeBundle(yaml, { ...accepted, ...inDocument });
   return contracts.map(({ contractId, type, definition }): DeclaredContract => {
     const { name, mode, enabled, tool, tools } = definition as { readonly [key: string]: unknown };

@@ -54,7 +54,7 @@ export function arrivals(db: Database, tenantId: string, after: number, limit: n
 }
 
 /** The last place of the newest segment. */
-export const newestSeq = (db: Database): number =>
+export const getNewestSeq = (db: Database): number =>
   placeOf(Number(db.get('SELECT ifnull(max(id), 0) FROM segments')?.[0]), 255);
 
 export function newestOf(db: Database, tenantId: string, { agentIds, env }: AgentsIn) {

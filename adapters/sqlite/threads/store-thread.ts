@@ -3,7 +3,8 @@
 
 import type { Worker } from 'node:worker_threads';
 import { refusalOf } from '../../../src/admission/admission.ts';
-import { HubError } from '../../../src/shared/error.ts';
+import { outageOf } from '../../../src/admission/outages.ts';
+import type { HubError } from '../../../src/shared/error.ts';
 import type { Clock, Timer } from '../../../src/shared/ports/clock.ts';
 import type { Log } from '../../../src/shared/ports/log.ts';
 import { errorOf, type Failure, failureOf, unavailable } from '../failure.ts';
@@ -59,7 +60,7 @@ export class StoreThread {
 
   /** @throws HubError('overloaded') when as much waits as may wait, 'unavailable' while there is no thread */
   check(bytes: number): void {
-    if (this.#closed) throw new HubError('unavailable', 'The store is closed.');
+    if (this.#closed) throw outageOf('embeddedStoreClosed');
     if (!this.#ready) throw unavailable();
     const { maxCalls, maxBytes } = this.#options;
     const full = this.#waiting.size >= maxCalls || this.#bytes + bytes > maxBytes;

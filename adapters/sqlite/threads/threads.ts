@@ -73,7 +73,7 @@ const removals = new Set<StoreCall>(['events.removeBefore', 'events.removeAll', 
 
 /** Reads of what events add to summaries, runs and the audit chain's index. */
 const summaryReads = new Set<StoreCall>([
-  'audit.feed',
+  'audit.list',
   'events.counts',
   'runs.get',
   'runs.list',

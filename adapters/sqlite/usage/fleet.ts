@@ -111,7 +111,7 @@ export function* fleet(
   return { toolSets, agents: agents.map(withCount) };
 }
 
-export function* toolsOfAgents(
+export function* listToolsOfAgents(
   db: Database,
   tenantId: string,
   env: EnvFilter,

@@ -17,10 +17,10 @@ import type { Steps, Sync } from '../sync.ts';
 import { envClause } from '../table.ts';
 import { contractUses } from './contracts.ts';
 import { eachEvent } from './events.ts';
-import { fleet, toolsOfAgents } from './fleet.ts';
+import { fleet, listToolsOfAgents } from './fleet.ts';
 import { entryOf, hourOf } from './rows.ts';
 
-function* toolsOf(
+function* listTools(
   db: Database,
   tenantId: string,
   agentId: string,
@@ -71,7 +71,7 @@ function* toolsOf(
 
 const agentRows = 'FROM agent_hours INDEXED BY agent_hours_of WHERE tenant = ? AND agent = ?';
 
-function spanOf(db: Database, tenantId: string, agentId: string, filter: EnvFilter): AgentSpan | null {
+function getSpan(db: Database, tenantId: string, agentId: string, filter: EnvFilter): AgentSpan | null {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return null;
   const where = envClause(filter);
@@ -115,7 +115,7 @@ function* answerOf(
   };
 }
 
-function* versionsAt(
+function* listVersionsAt(
   db: Database,
   tenantId: string,
   agentId: string,
@@ -143,10 +143,12 @@ export function activeAgents(db: Database, tenant: number, env: EnvFilter, since
 }
 
 export const usageStore = (db: Database): Sync<UsageStore> => ({
-  toolsOf: (tenantId, agentId, since, until) => toolsOf(db, tenantId, agentId, since, until),
+  listTools: (tenantId, agentId, since, until) => listTools(db, tenantId, agentId, since, until),
   fleet: (tenantId, env, since, countSince) => fleet(db, tenantId, env, since, countSince),
-  toolsOfAgents: (tenantId, env, since, agentIds) => toolsOfAgents(db, tenantId, env, since, agentIds),
-  contracts: (tenantId, env, since, until, names) => contractUses(db, tenantId, env, since, until, names),
-  spanOf: (tenantId, agentId, env) => spanOf(db, tenantId, agentId, env),
-  versionsAt: (tenantId, agentId, env, questions) => versionsAt(db, tenantId, agentId, env, questions),
+  listToolsOfAgents: (tenantId, env, since, agentIds) =>
+    listToolsOfAgents(db, tenantId, env, since, agentIds),
+  listContracts: (tenantId, env, since, until, names) => contractUses(db, tenantId, env, since, until, names),
+  getSpan: (tenantId, agentId, env) => getSpan(db, tenantId, agentId, env),
+  listVersionsAt: (tenantId, agentId, env, questions) =>
+    listVersionsAt(db, tenantId, agentId, env, questions),
 });

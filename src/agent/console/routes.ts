@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { maxQueryLength } from '../../event/rules/query/parse.ts';
 import { bundleName, env, intQuery, line, tagMap, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { coverageCounts } from '../../usage/wire.ts';
+import { coverageCounts } from '../../usage/console/coverage-counts.ts';
 import {
   agentStatusRecord,
   driftStatus,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { instant, line, text } from '../../http/contract/fields.ts';
 import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { runRow } from '../../run/wire/run.ts';
+import { runRow } from '../../run/hosted/run.ts';
 import { agentApi, driftStatus } from '../record.ts';
 import { healthStatuses } from '../rules/health.ts';
 

@@ -52,7 +52,7 @@ export function createHistories({
     async getOfAgent(principal, agentId, limit) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
-      const span = await store.usage.spanOf(tenantId, agentId, visibleEnvs(principal));
+      const span = await store.usage.getSpan(tenantId, agentId, visibleEnvs(principal));
       if (!span) throw notFound('No event of this agent is stored.');
       const { env, firstAt, firstEnv } = span;
       const registration = await store.agents.get(tenantId, agentId);
@@ -61,7 +61,7 @@ export function createHistories({
       const bundleName = standing?.bundleName ?? null;
       const filter = bundleName === null ? { env } : { env, bundleName };
       const { items: deployments } = await store.deployments.list(tenantId, filter, { limit, offset: 0 });
-      const answers = await store.usage.versionsAt(
+      const answers = await store.usage.listVersionsAt(
         tenantId,
         agentId,
         env,
@@ -70,7 +70,7 @@ export function createHistories({
       // An agent that never ran anything of a bundle has not drifted from it: it may have rules of its own, or another
       // bundle.
       const hashes = [...new Set(deployments.map(({ revisionHash }) => revisionHash))];
-      const ever = await store.usage.versionsAt(
+      const ever = await store.usage.listVersionsAt(
         tenantId,
         agentId,
         env,

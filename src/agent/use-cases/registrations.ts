@@ -227,7 +227,7 @@ export class Registrations {
 
   /** Environments where an agent's assignment holds: those where it was seen, or every environment if it never was. */
   async #envsOf(tenantId: string, agentId: string, seenEnvs: readonly Env[]): Promise<readonly Env[]> {
-    const uses = await this.#ports.store.usage.toolsOf(tenantId, agentId, this.#ports.clock.now() - seenMs);
+    const uses = await this.#ports.store.usage.listTools(tenantId, agentId, this.#ports.clock.now() - seenMs);
     const envs = new Set([...seenEnvs, ...uses.map(({ env }) => env)]);
     return envs.size === 0 ? environments : [...envs];
   }

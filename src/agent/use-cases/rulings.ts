@@ -154,7 +154,7 @@ class EffectiveContracts implements Rulings {
     if (yaml === null) return [];
     let contracts: readonly DeclaredContract[] = [];
     try {
-      contracts = await evaluator.contractsOf(tenantId, new TextDecoder().decode(yaml));
+      contracts = await evaluator.listContracts(tenantId, new TextDecoder().decode(yaml));
       // Several entries of a composed document may stand for one contract: the snapshot shows it, their ids do not.
       const bundle = await store.bundles.getVersion(tenantId, bundleName, version);
       contracts = libraryContracts(contracts, bundle?.snapshot ?? []);

@@ -120,7 +120,7 @@ export class AgentStream {
     const due = this.#notCopied(joined.catchUp);
     // A new assignment since the admission: it may have been announced before the stream was registered.
     const moved = !this.pinned && joined.bundleName !== this.#bundleName;
-    const copies = moved ? null : this.#node.updates.findCached(due);
+    const copies = moved ? null : this.#node.updates.getCached(due);
     if (copies) {
       this.#sends(copies);
       return copies;
@@ -134,7 +134,7 @@ export class AgentStream {
     const first = moved
       ? [this.#reassigned(await ports.actors.ask('agent', this.#agentKey, 'resolve', null))]
       : [];
-    const loaded = await Promise.all(due.map((deployment) => updates.of(deployment)));
+    const loaded = await Promise.all(due.map((deployment) => updates.get(deployment)));
     const updatesDue = loaded.filter((one) => one !== null);
     this.#sends(updatesDue);
     return [...first, ...updatesDue];

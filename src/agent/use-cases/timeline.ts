@@ -107,7 +107,7 @@ async function documentsOf(
     version: revisionHash,
     since: createdAt,
   }));
-  const answers = await store.usage.versionsAt(tenantId, agentId, env, questions);
+  const answers = await store.usage.listVersionsAt(tenantId, agentId, env, questions);
   const isWithin = (at: number | null): at is number => at !== null && at >= range.since && at < range.until;
   const documents = items.flatMap((deployment: Deployment, i) => {
     const { bundleName: name, version, createdAt, undeployedAt } = deployment;
@@ -153,7 +153,7 @@ async function placeOf(
   if (env !== null) requireSight(principal, env);
   const [registration, span] = await Promise.all([
     store.agents.get(tenantId, agentId),
-    store.usage.spanOf(tenantId, agentId, visibleEnvs(principal)),
+    store.usage.getSpan(tenantId, agentId, visibleEnvs(principal)),
   ]);
   const agent = registration ?? (span ? { lastEnv: span.env, seenEnvs: [span.env] } : null);
   if (!agent || !seesAgent(principal, agent)) throw notFound('Agent not found.');

@@ -6,6 +6,7 @@ import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { consoleApprovalRequest } from '../record.ts';
+import { listApprovals } from './lists.ts';
 import {
   askingAgents,
   deadlineCursor,
@@ -14,8 +15,7 @@ import {
   render,
   renderForPeople,
   timeoutEffectOf,
-} from '../wire.ts';
-import { listApprovals } from './lists.ts';
+} from './render.ts';
 import type { approvalRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;

@@ -10,7 +10,7 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Approval } from '../record.ts';
 import type { ApprovalMatches, ApprovalSearch } from '../use-cases/search.ts';
 import type { ApprovalPage, Approvals } from '../use-cases.ts';
-import { deadlineCursor, placeOf, readDeadline, readPlace, renderForPeople } from '../wire.ts';
+import { deadlineCursor, placeOf, readDeadline, readPlace, renderForPeople } from './render.ts';
 import type { approvalRoutes } from './routes.ts';
 
 type UserCaller = Extract<Caller, { kind: 'user' }>;

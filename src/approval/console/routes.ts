@@ -14,7 +14,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { approvalRecord, consoleApprovalRequest, decidedViaLabel, withdrawnVia } from '../record.ts';
-import { assignee } from '../wire.ts';
+import { assignee } from './render.ts';
 
 export const approval = approvalRecord.reply('console', 'one').extend({
   /**

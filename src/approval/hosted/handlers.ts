@@ -9,9 +9,9 @@ import { keyPrincipalOf, principalOf } from '../../http/contract/hosted-principa
 import { HubError, refused } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
+import { agentMissing, placeOf, principalShown, readPlace, timeoutEffectOf } from '../console/render.ts';
 import { type Approval, type ApprovalStatus, hostedApprovalRequest } from '../record.ts';
-import { render } from '../wire/hosted.ts';
-import { agentMissing, placeOf, principalShown, readPlace, timeoutEffectOf } from '../wire.ts';
+import { render } from './render.ts';
 import type { hostedApprovalRoutes } from './routes.ts';
 
 export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {

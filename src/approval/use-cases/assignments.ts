@@ -2,7 +2,7 @@
 // assignment ends with the approval, when its person signs out, and after 30 minutes. Keeps promise P71.
 import { noted } from '../../audit/note.ts';
 import { requireRole, seesEnv } from '../../shared/access.ts';
-import { HubError, notFound, validationProblem } from '../../shared/error.ts';
+import { fieldProblem, HubError, notFound } from '../../shared/error.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Approval, ApprovalAssignee } from '../record.ts';
@@ -35,7 +35,7 @@ export function createApprovalAssignments(ports: Ports): ApprovalAssignments {
       if (!approval || !seesEnv(principal, approval.env)) throw unknown();
       requireRole(principal, 'approver', approval.env);
       if (personId !== null && personId !== actor.id)
-        throw validationProblem(['body', 'user_id'], 'must be your own id, or null');
+        throw fieldProblem(['userId'], 'must be your own id, or null');
       const now = clock.now();
       const name = actorName(actor);
       const assignee: ApprovalAssignee | null = personId === null ? null : { id: actor.id, name, since: now };

@@ -50,7 +50,7 @@ export const ai: Handlers<typeof aiRoutes> = {
   },
 
   async aiUsage({ app }, { query }, caller) {
-    const days = await app.aiSettings.usage(principalOf(caller), query.days);
+    const days = await app.aiSettings.listUsage(principalOf(caller), query.days);
     const sum = (field: 'inputTokens' | 'outputTokens' | 'queries' | 'durationMs') =>
       days.reduce((total, day) => total + day[field], 0);
     const costs = days.flatMap(({ cost }) => (cost === null ? [] : [cost]));

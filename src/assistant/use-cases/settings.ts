@@ -136,7 +136,7 @@ export class AiSettings {
   }
 
   /** Usage of the last `days` days, in order. Days without questions are left out. */
-  usage({ tenantId }: Principal, days: number): Promise<readonly AiDay[]> {
+  listUsage({ tenantId }: Principal, days: number): Promise<readonly AiDay[]> {
     return this.#ports.store.aiUsage.listDays(tenantId, dayOf(this.#ports.clock.now() - (days - 1) * dayMs));
   }
 

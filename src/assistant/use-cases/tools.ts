@@ -1,5 +1,6 @@
 // The tools of the assistant: they check and try YAML through the evaluator's port, which bounds them, and change
 // nothing.
+
 import { defaultEnvironment } from 'reeve-agent/rules';
 import { findingText, isError } from '../../bundle/rules/finding.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
@@ -7,7 +8,7 @@ import type { JsonObject } from '../../contract/record.ts';
 import { wordsOf } from '../../evaluation/rules/custom-words.ts';
 import { withTimeout } from '../../shared/concurrency/with-timeout.ts';
 import { HubError } from '../../shared/error.ts';
-import { camelKeys, snakeKeys } from '../../shared/snake-keys.ts';
+import { camelKeys, snake, snakeKeys } from '../../shared/snake-keys.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { AiTool, AiToolCall } from '../port/model.ts';
 
@@ -98,8 +99,10 @@ export function createToolRunner({ evaluator, clock, store, settings, inspector 
       return await withTimeout(clock, maxMs, work, () => wrong('The tool call took longer than 5 seconds.'));
     } catch (error) {
       if (!(error instanceof HubError) || error.code === 'internal') throw error;
-      const first = error.detail.problems?.[0];
-      return { error: first ? `${first.loc.join('.')}: ${first.msg}` : error.message };
+      const first = error.detail.fields?.[0];
+      return {
+        error: first ? `${first.field.map(String).map(snake).join('.')}: ${first.message}` : error.message,
+      };
     }
   };
 }

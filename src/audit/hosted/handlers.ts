@@ -19,7 +19,7 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
     const list = `audit-${hub.secrets.sha256(canonicalJson(filters)).slice(0, 16)}` as const;
     const scope = { tenantId: caller.tenantId, list };
     const before = cursor === undefined ? null : placeIn(openCursor(hub, scope, cursor));
-    const feed = await hub.app.auditLog.feed(
+    const feed = await hub.app.auditLog.list(
       principalOf(caller),
       {
         from: query.from ?? null,
@@ -67,7 +67,7 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
   },
 
   async hostedAuditHead(hub, _input, caller) {
-    return JSON.parse(headLine(await hub.app.auditLog.head(principalOf(caller))));
+    return JSON.parse(headLine(await hub.app.auditLog.getHead(principalOf(caller))));
   },
 };
 

@@ -67,7 +67,7 @@ export const bundles: Handlers<typeof bundleRoutes> = {
       ...provenance(deployment, successions),
       yaml_bytes: Buffer.from(yaml).toString('base64'),
     };
-    const isolation = await app.toolSettings.isolationOf(principal.tenantId);
+    const isolation = await app.toolSettings.getIsolation(principal.tenantId);
     return isolation === 'none' ? body : new Reply(body, { headers: { [isolationHeader]: isolation } });
   },
 

@@ -1,11 +1,12 @@
 // Routes of bundles.
 import { z } from 'zod';
-import { deployErrors, deployment, deployReason, forceQuery } from '../../deployment/wire.ts';
+import { deployErrors, deployment, forceQuery } from '../../deployment/console/schemas.ts';
+import { deployReason } from '../../deployment/record.ts';
 import { env, instant, paging, versionNumber, yamlDocument } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';
+import { warnings } from '../record/finding.ts';
 import { bundleRecord } from '../record.ts';
-import { warnings } from '../wire.ts';
 
 export const version = bundleRecord.reply('console', 'one');
 

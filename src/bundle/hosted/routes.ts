@@ -1,17 +1,17 @@
 // Routes of rulesets: versioned documents of rules, saved and deployed in one step.
 import { z } from 'zod';
-import { deployReason } from '../../deployment/wire.ts';
+import { deployReason } from '../../deployment/record.ts';
 import { boolQuery, env, versionNumber } from '../../http/contract/fields.ts';
 import { hostedPaging, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { provenanceFields } from '../../http/contract/signature.ts';
+import { lintFinding } from '../record/finding.ts';
 import {
   currentRulesetRecord,
   deployedRulesetRecord,
   rulesetRecord,
   rulesetSummaryRecord,
 } from '../record.ts';
-import { lintFinding } from '../wire.ts';
 
 /** Bytes of a document; the next one is refused by the transport already. */
 const rulesetBody = 512 * 1024;

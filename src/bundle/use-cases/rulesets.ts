@@ -1,6 +1,7 @@
 // Rulesets: the documents that bundles are, in the way of the hosted API. A put saves and deploys at once; bytes that
 // are saved already make no new version.
 
+import { outageOf, outageTable } from '../../admission/outages.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import type { Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
@@ -66,7 +67,7 @@ type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'secrets' | 'settings'> & {
 /** Bytes of a document that every released client takes. */
 export const maxRuleset = 512 * 1024;
 /** Puts that lose to others' before one gives up. */
-const tries = 10;
+const _tries = 10;
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 const absent = (name: string, version: number | null): HubError =>
@@ -212,7 +213,7 @@ export class Rulesets {
   ): Promise<{ readonly bundle: BundleVersion; readonly created: boolean }> {
     const { tenantId } = principal;
     const revisionHash = this.#ports.secrets.sha256(yaml);
-    for (let i = 0; i < tries; i++) {
+    for (let i = 0; i < outageTable.rulesetChanging.tries; i++) {
       const newest = await this.#newestOf(tenantId, name);
       checkPrecondition({ match, noneMatch }, newest);
       if (newest?.revisionHash === revisionHash) return { bundle: newest, created: false };
@@ -220,9 +221,7 @@ export class Rulesets {
       const bundle = await this.#ports.uploads.uploadAfter(principal, document, newest?.version ?? 0);
       if (bundle !== 'changed') return { bundle, created: true };
     }
-    throw new HubError('unavailable', 'Too many requests are changing this ruleset. Try again shortly.', {
-      retryAfter: 1,
-    });
+    throw outageOf('rulesetChanging');
   }
 
   /** The current deployments of a name, in all environments that the principal sees. */
@@ -269,17 +268,13 @@ const running = (all: readonly Deployment[], version: number): readonly Deployme
   all.filter((one) => one.version === version);
 
 /** Everything that is wrong with a document. */
-const invalid = (problems: readonly (readonly [path: string, msg: string])[]): HubError =>
+const invalid = (problems: readonly (readonly [path: string, message: string])[]): HubError =>
   refused(
     'invalid_ruleset',
     problems.length === 1
       ? `Nothing was saved. ${problems[0]?.[1] ?? ''}`.slice(0, 1000)
       : `Nothing was saved, because the ruleset has ${problems.length} errors. Correct those in errors.`,
-    {
-      problems: problems
-        .slice(0, 50)
-        .map(([path, msg]) => ({ loc: path === '' ? ['body'] : ['body', path], msg })),
-    },
+    { fields: problems.slice(0, 50).map(([path, message]) => ({ field: [], path, message })) },
   );
 
 /** @throws HubError precondition_failed */

@@ -1,9 +1,10 @@
 // Routes of compositions.
 import { z } from 'zod';
-import { warnings } from '../../bundle/wire.ts';
+import { warnings } from '../../bundle/record/finding.ts';
+import { autoDeployQuery, autoDeployReply } from '../../contract/console/auto-deploy.ts';
 import { documentKind } from '../../contract/record.ts';
-import { autoDeployQuery, autoDeployReply } from '../../contract/wire.ts';
-import { deployErrors, deployReason, forceQuery } from '../../deployment/wire.ts';
+import { deployErrors, forceQuery } from '../../deployment/console/schemas.ts';
+import { deployReason } from '../../deployment/record.ts';
 import {
   anyObject,
   bundleName,

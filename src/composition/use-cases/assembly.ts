@@ -16,7 +16,7 @@ export interface Assembler {
    */
   assemble(composition: Composition, views: EnabledItems): Promise<Assembly>;
   /** The items as a save would pin them now. At most 100 look-ups. */
-  latestOf(tenantId: string, views: EnabledItems): Promise<EnabledItems>;
+  getLatest(tenantId: string, views: EnabledItems): Promise<EnabledItems>;
 }
 
 const noContracts: Assembly = {
@@ -30,7 +30,7 @@ export function createAssembler({
   evaluator,
   settings,
 }: Pick<AppPorts, 'store' | 'evaluator' | 'settings'>): Assembler {
-  async function latestOf(tenantId: string, views: EnabledItems): Promise<EnabledItems> {
+  async function getLatest(tenantId: string, views: EnabledItems): Promise<EnabledItems> {
     if (views === 'too_large') return views;
     const latest: ItemView[] = [];
     let size = 0;
@@ -49,14 +49,14 @@ export function createAssembler({
   }
 
   return {
-    latestOf,
+    getLatest: getLatest,
     async assemble(composition, views) {
       if (views === 'too_large') return tooLargeAssembly;
       if (views.length === 0) return noContracts;
       const { tenantId, updateStrategy } = composition;
       // The mode of a session contract means nothing: a copy would enforce its limits.
       const outdated = views.filter((view) => view.latestVersion > view.version && view.type !== 'session');
-      const newer = updateStrategy === 'observe_first' ? await latestOf(tenantId, outdated) : [];
+      const newer = updateStrategy === 'observe_first' ? await getLatest(tenantId, outdated) : [];
       if (newer === 'too_large') return tooLargeAssembly;
       const { name, description, defaultsMode, documentKind, toolsConfig, observability } = composition;
       const { apiVersions, bundleKinds, rulesetKinds } = settings.wire;

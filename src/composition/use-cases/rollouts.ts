@@ -86,7 +86,7 @@ async function rollOutOne(
   const { assembler, store, inspector, releases } = ports;
   const { tenantId, name } = before;
   const by = rolloutPrincipal(author);
-  const candidate = await assembler.latestOf(
+  const candidate = await assembler.getLatest(
     tenantId,
     await store.compositions.listEnabledItems(tenantId, name),
   );

@@ -16,7 +16,7 @@ import {
 } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { contractRecord, contractSummaryRecord } from '../record.ts';
-import { autoDeployQuery, autoDeployReply } from '../wire.ts';
+import { autoDeployQuery, autoDeployReply } from './auto-deploy.ts';
 
 /** Characters of a definition's JSON. A bundle may hold 1 MiB, so a quarter of it is a generous contract. */
 export const maxDefinition = 262_144;

@@ -2,7 +2,7 @@
 // received event. Events that the hub can no longer send appear as a gap in the list.
 import type { ParserCallbacks } from 'eventsource-parser';
 import type { z } from 'zod';
-import type { decisionEvent } from '../../event/wire/hosted-event.ts';
+import type { decisionEvent } from '../../event/hosted/event.ts';
 import { sessionEnded } from '../lib/api.ts';
 import { after, browserClock, jittered, now, type Timer } from '../lib/browser.ts';
 import { readEvents } from '../lib/event-stream.ts';

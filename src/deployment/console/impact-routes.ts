@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { contractType, env, text, yamlContent } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
-import { runningVersion } from '../wire.ts';
+import { runningVersion } from './schemas.ts';
 
 const count = z.number().int();
 

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { env, instant, instantInput, intQuery, paging, text, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { deployment, runningVersion } from '../wire.ts';
+import { deployment, runningVersion } from './schemas.ts';
 
 export const deploymentRoutes = routes({
   undeployBundle: {

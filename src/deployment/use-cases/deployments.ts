@@ -219,7 +219,7 @@ export class Deployments {
     checkRange({ since, until });
     const filter = { env: listedEnvs(principal, env ?? null), ...rest };
     const { items, more } = await this.#ports.store.deployments.list(tenantId, filter, page);
-    const rollbacks = await this.#ports.store.deployments.rollbacks(tenantId, items);
+    const rollbacks = await this.#ports.store.deployments.listRollbacks(tenantId, items);
     return { items: items.map((one) => ({ ...one, isRollback: rollbacks.has(one.id) })), more };
   }
 

@@ -31,7 +31,7 @@ export class Updates {
   }
 
   /** The updates of all these deployments where each was read before; null elsewhere. */
-  findCached(deployments: readonly Deployment[]): readonly Due[] | null {
+  getCached(deployments: readonly Deployment[]): readonly Due[] | null {
     const due: Due[] = [];
     for (const deployment of deployments) {
       const id = this.#idOf(deployment);
@@ -44,7 +44,7 @@ export class Updates {
   }
 
   /** Null when the deployment's bundle version is gone. Calls side by side share one reading of the YAML. */
-  async of(deployment: Deployment): Promise<Due | null> {
+  async get(deployment: Deployment): Promise<Due | null> {
     const id = this.#idOf(deployment);
     const entry = this.#entries.get(id) ?? { copy: this.#make(deployment), due: null, bytes: 0 };
     this.#renew(id, entry);

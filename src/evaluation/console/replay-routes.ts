@@ -18,7 +18,7 @@ import {
   replayLimits,
   replaySide,
   skippedRules,
-} from '../wire/replay-schemas.ts';
+} from './replay-schemas.ts';
 
 export const replayJudgement = judgementRecord.reply('console', 'one');
 

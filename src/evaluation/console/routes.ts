@@ -1,6 +1,6 @@
 // Route of the playground: a dry run of YAML against one tool call.
 import { z } from 'zod';
-import { count, lintFinding } from '../../bundle/wire.ts';
+import { count, lintFinding } from '../../bundle/record/finding.ts';
 import { anyObject, line, text, yamlContent } from '../../http/contract/fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import { evaluationRecord } from '../record.ts';

@@ -6,13 +6,6 @@ import { env, instantInput, intQuery, yamlContent } from '../../http/contract/fi
 import { identifier } from '../../http/contract/hosted-fields.ts';
 import { documentBody, routes } from '../../http/contract/route.ts';
 import {
-  changeCountRecord,
-  changeRecord,
-  judgementRecord,
-  replayedCallRecord,
-  ruleHitsRecord,
-} from '../record.ts';
-import {
   count,
   replayDoubt,
   replayErrors,
@@ -20,7 +13,14 @@ import {
   replayLimits,
   replaySide,
   skippedRules,
-} from '../wire/replay-schemas.ts';
+} from '../console/replay-schemas.ts';
+import {
+  changeCountRecord,
+  changeRecord,
+  judgementRecord,
+  replayedCallRecord,
+  ruleHitsRecord,
+} from '../record.ts';
 
 const maxVersion = 999_999_999;
 const [maxSessions, usualSessions] = [200, 20];

@@ -146,7 +146,7 @@ export interface Evaluator {
    * Declared contracts of a stored document, at most 500.
    * @throws HubError unprocessable (unreadable document); overloaded
    */
-  contractsOf(tenantId: string, yaml: string): Promise<readonly DeclaredContract[]>;
+  listContracts(tenantId: string, yaml: string): Promise<readonly DeclaredContract[]>;
   /**
    * The YAML of a composition, and its problems.
    * @throws HubError unprocessable (over 5 s or its memory); overloaded

@@ -13,7 +13,7 @@ export interface ToolSettings {
   /** Null when nobody has set anything. */
   get(principal: Principal): Promise<Setting<'tools'> | null>;
   /** The tenant's least isolation of programs, at most a second old. */
-  isolationOf(tenantId: string): Promise<IsolationMode>;
+  getIsolation(tenantId: string): Promise<IsolationMode>;
   /**
    * Replaces what is given; what is absent stays as it was, also if others write at the same time. When the promise
    * resolves, a mode of isolation is announced to the agents. If it rejects, the mode may be stored, but not announced:
@@ -61,7 +61,7 @@ export function createToolSettings(ports: Ports): ToolSettings {
   const { store, recentToolSettings } = ports;
   return {
     get: ({ tenantId }) => store.settings.get(tenantId, 'tools'),
-    isolationOf: async (tenantId) => isolationOf(await recentToolSettings.get(tenantId)),
+    getIsolation: async (tenantId) => isolationOf(await recentToolSettings.get(tenantId)),
     async update(principal, patch, ifMatch = null) {
       requireRole(principal, 'admin');
       let setting = await replace(ports, principal, patch, ifMatch);

@@ -11,7 +11,7 @@ import { type FacetName, facetNames, policyVersionOf } from '../record.ts';
 import type { Facet } from '../rules/facet.ts';
 import type { EventFilter } from '../rules/filter.ts';
 import { eventGrammar } from '../rules/query/fields.ts';
-import { ingestBatch, readBatch, repairContext } from '../wire/batch.ts';
+import { ingestBatch, readBatch, repairContext } from './batch.ts';
 import { csvHeader, csvLine, ndjsonLine, piecesOf } from './lines.ts';
 import { type EventQuery, filterOf, render, shortenPayload } from './query.ts';
 import type { eventRoutes } from './routes.ts';

@@ -4,7 +4,7 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actionOf, consoleVerdict } from '../rules/decision.ts';
 import type { EventFilter } from '../rules/filter.ts';
 import type { Query } from '../rules/query/parse.ts';
-import { render } from '../wire/render.ts';
+import { render } from './render.ts';
 
 export { render };
 

@@ -15,8 +15,8 @@ import {
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
 import { maxQueryLength } from '../rules/query/parse.ts';
-import { maxBatchBytes } from '../wire/batch.ts';
-import { callEnd, intake, name, rejected, reportedCall } from '../wire/schemas.ts';
+import { maxBatchBytes } from './batch.ts';
+import { callEnd, intake, name, rejected, reportedCall } from './schemas.ts';
 
 /**
  * An audit event as agents send it. Fields beyond these are ignored. Fields that do not fit are repaired, not refused:

@@ -11,11 +11,11 @@ import { agentOf, requireAgent } from '../../shared/acting-agent.ts';
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { type Env, environments, isEnv } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
+import { type Batch, readBatch, repairContext, storeBatch } from '../console/batch.ts';
 import { type EventInput, policyVersionOf, type StoredEvent } from '../record.ts';
 import { verdictFilter } from '../rules/decision.ts';
 import type { EventFilter } from '../rules/filter.ts';
-import { type Batch, readBatch, repairContext, storeBatch } from '../wire/batch.ts';
-import { renderEvent } from '../wire/hosted-event.ts';
+import { renderEvent } from './event.ts';
 import type { hostedEventRoutes } from './routes.ts';
 
 type HostedKey = Extract<Caller, { kind: 'hostedKey' }>;

@@ -11,10 +11,10 @@ import {
   pageFields,
 } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
+import { maxBatchBytes } from '../console/batch.ts';
+import { intake, rejected, reportedCall } from '../console/schemas.ts';
 import { decisionActions } from '../record/words.ts';
-import { maxBatchBytes } from '../wire/batch.ts';
-import { decisionEvent } from '../wire/hosted-event.ts';
-import { intake, rejected, reportedCall } from '../wire/schemas.ts';
+import { decisionEvent } from './event.ts';
 
 const name = z.string();
 const object = z.record(z.string(), z.unknown());

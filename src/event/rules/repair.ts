@@ -1,4 +1,4 @@
-// Bounds of an event's names and nesting, and the result of its repair (event/wire/forms.ts). Pure.
+// Bounds of an event's names and nesting, and the result of its repair (event/console/forms.ts). Pure.
 
 import { maxJsonDepth } from '../../shared/json/json.ts';
 import type { EventInput } from '../record.ts';

@@ -1,5 +1,5 @@
 // Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business
-// (event/wire/batch.ts).
+// (event/console/batch.ts).
 import { environmentKey } from '../../../actors/protocol.ts';
 import { type CountLimit, fewEvents, limits } from '../../admission/limit.ts';
 import type { FirstSeenAgent } from '../../agent/port.ts';

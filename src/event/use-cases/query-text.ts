@@ -18,7 +18,7 @@ const numberPattern = /^v?([1-9]\d{0,8})$/;
 
 export const queryRefusal = ({ position, expected }: QueryProblem): HubError =>
   new HubError('validation_failed', `The query is not valid: position ${position}: expected ${expected}.`, {
-    problems: [{ loc: ['query', 'q', position], msg: `position ${position}: expected ${expected}` }],
+    fields: [{ field: ['q', position], message: `position ${position}: expected ${expected}` }],
   });
 
 /** @throws HubError validation_failed with the position and the text that was expected */

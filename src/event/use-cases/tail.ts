@@ -173,11 +173,11 @@ class Reader {
   /** Goes on after what is stored now, given to nobody. */
   async #skip(): Promise<void> {
     const { events } = this.#ports.store;
-    const head = await events.newestSeq();
+    const head = await events.getNewestSeq();
     const floor = await events.settledBy(head);
     this.#recent.clear();
     for (let after = floor, more = floor < head; more; ) {
-      const page = await events.arrivals(this.#tenantId, after, pageSize);
+      const page = await events.listArrivals(this.#tenantId, after, pageSize);
       for (const { id, seq } of page.events) this.#recent.set(id, seq);
       after = page.events.at(-1)?.seq ?? after;
       more = page.more && after < head;
@@ -206,11 +206,11 @@ class Reader {
     const all = this.#everything;
     this.#everything = false;
     // Events stored during this read are announced, or found by the next one.
-    const newest = all ? await store.events.newestSeq() : null;
+    const newest = all ? await store.events.getNewestSeq() : null;
     let after = all || this.#recent.size <= maxReread ? this.#floor : this.head;
     let isFound = false;
     for (let more = true; more && !this.#stopped; ) {
-      const page = await store.events.arrivals(this.#tenantId, after, pageSize);
+      const page = await store.events.listArrivals(this.#tenantId, after, pageSize);
       const last = page.events.at(-1);
       more = page.more && last !== undefined;
       if (last && last.createdAt < clock.now() - maxBehindMs && more) return this.#lose();
@@ -256,12 +256,12 @@ function missedAfter({ store, clock }: Ports, tenantId: string, seq: number, max
     async next() {
       if (isGone) return 'gone';
       if (after === null) {
-        isGone = seq > (await store.events.newestSeq());
+        isGone = seq > (await store.events.getNewestSeq());
         if (isGone) return 'gone';
         after = await store.events.settledBy(seq);
       }
       for (;;) {
-        const page = await store.events.arrivals(tenantId, after, pageSize);
+        const page = await store.events.listArrivals(tenantId, after, pageSize);
         const events = page.events.filter(({ id }) => !ids.has(id));
         const end = page.events.at(-1);
         looked += events.length;

@@ -7,9 +7,9 @@ import { principalOf } from '../../http/contract/principal.ts';
 import { HubError } from '../../shared/error.ts';
 import type { ExportKind, ExportRecord } from '../record.ts';
 import type { ExportCursor } from '../use-cases.ts';
-import { cloudEvent } from '../wire/cloud-events.ts';
-import { nativeLine } from '../wire/native.ts';
-import { ocsfEvent } from '../wire/ocsf.ts';
+import { cloudEvent } from './cloud-events.ts';
+import { nativeLine } from './native.ts';
+import { ocsfEvent } from './ocsf.ts';
 import type { ExportFormat, exportRoutes } from './routes.ts';
 
 type PersonCaller = Extract<Caller, { kind: 'user' | 'hostedOperator' }>;

@@ -1,7 +1,9 @@
 // The environment that a request of the hosted API is about.
-import { HubError, refused } from '../../shared/error.ts';
+
+import { HubError } from '../../shared/error.ts';
 import { type Env, isEnv } from '../../shared/ids.ts';
 import type { HostedCaller } from './hosted-principal.ts';
+import { RequestError } from './request-error.ts';
 
 /** Environment of requests that name none. */
 export const usualEnv: Env = 'production';
@@ -26,7 +28,9 @@ export function envRead(caller: HostedCaller, requestedEnv: string | undefined):
 /** The environment that is changed. @throws HubError validation_failed (env_required) */
 export function envChanged(requested: Env | undefined): Env {
   if (requested !== undefined) return requested;
-  throw refused('env_required', 'The request has no environment. Send it in the query: ?env=production.', {
-    problems: [{ loc: ['query', 'env'], msg: 'is required' }],
-  });
+  throw new RequestError(
+    'validation_failed',
+    'The request has no environment. Send it in the query: ?env=production.',
+    { reason: 'env_required', problems: [{ loc: ['query', 'env'], msg: 'is required' }] },
+  );
 }

@@ -1,13 +1,13 @@
 // Problems of values that do not fit a declaration, in the specification's words: from requests and other sources.
 import type { z } from 'zod';
-import { HubError, type Problem } from '../../shared/error.ts';
+import { type Problem, RequestError } from './request-error.ts';
 
 /** The most problems that one reply lists. */
 export const maxProblems = 50;
 
 /** The error of a request that does not fit its declaration; it keeps the first 50 problems. */
-export const validationFailed = (problems: readonly Problem[]): HubError =>
-  new HubError('validation_failed', 'The request does not match its schema. Correct each listed field.', {
+export const validationFailed = (problems: readonly Problem[]): RequestError =>
+  new RequestError('validation_failed', 'The request does not match its schema. Correct each listed field.', {
     problems: problems.slice(0, maxProblems),
   });
 

@@ -4,6 +4,7 @@
 import type { Admission } from '../../admission/admission.ts';
 import { type Budgets, createBudgets } from '../../admission/byte-budgets.ts';
 import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts';
+import { outageOf } from '../../admission/outages.ts';
 import { ShortStreams } from '../../admission/short-streams.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { hourMs } from '../../shared/duration.ts';
@@ -165,8 +166,7 @@ class LiveStreams implements Live, StreamHome {
     this.#open++;
     const stream = new Stream(this, feed, opening, clock.monotonic());
     try {
-      if (this.#draining)
-        throw new HubError('shutting_down', 'This node is shutting down. Connect again.', { retryAfter: 1 });
+      if (this.#draining) throw outageOf('streamsClosed');
       if (!feed.isFollowing) await feed.follow(this.#sourceOf(feed.audience));
       if (admitted.decisions && events) {
         const { audience, toFrame } = admitted.decisions;

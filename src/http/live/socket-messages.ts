@@ -12,6 +12,7 @@ import { measureJson, readLooseJson } from '../../shared/json/json.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
 import { continued } from '../../shared/tracing.ts';
+import { RequestError } from '../contract/request-error.ts';
 import type { AgentMessage, StreamHandlers } from '../contract/stream.ts';
 import { problemOf } from '../problem.ts';
 import { SocketPiece } from './encoded.ts';
@@ -206,7 +207,7 @@ const bodyOf = (message: unknown): unknown =>
 function checked(message: object, ref: Ref, rounded: unknown): AgentMessage {
   const type = 'type' in message ? message.type : undefined;
   if (!types.has(type)) {
-    throw new HubError('validation_failed', 'Unknown message type.', {
+    throw new RequestError('validation_failed', 'Unknown message type.', {
       problems: [{ loc: ['body', 'type'], msg: "must be 'events', 'report' or 'approval'" }],
     });
   }

@@ -4,28 +4,28 @@ import type { z } from 'zod';
 import { fleetAgent, registration } from '../../agent/console/routes.ts';
 import { rule, savedRule } from '../../agent/console/rule-routes.ts';
 import { driftStatus } from '../../agent/record.ts';
+import { assignee } from '../../approval/console/render.ts';
 import { approval } from '../../approval/console/routes.ts';
 import { askingContract, timeoutWord } from '../../approval/record.ts';
-import { assignee } from '../../approval/wire.ts';
 import { aiMessage, aiProvider, aiSettings, conversation } from '../../assistant/console/routes.ts';
 import { version as bundleVersion } from '../../bundle/console/routes.ts';
-import { lintFinding } from '../../bundle/wire.ts';
+import { lintFinding } from '../../bundle/record/finding.ts';
 import { detail as composition, item } from '../../composition/console/routes.ts';
 import { updateStrategy } from '../../composition/record.ts';
 import { detail as contract } from '../../contract/console/routes.ts';
 import { contractChange, oneSided } from '../../deployment/console/impact-routes.ts';
-import { deployment, runningVersion } from '../../deployment/wire.ts';
+import { deployment, runningVersion } from '../../deployment/console/schemas.ts';
 import { consoleReplay, replayJudgement } from '../../evaluation/console/replay-routes.ts';
-import { toolArguments, toolSettingsReply } from '../../evaluation/console/tool-routes.ts';
 import {
   replayDoubt,
   replayedSession,
   replaySide,
   replayWindow,
   skippedRules,
-} from '../../evaluation/wire/replay-schemas.ts';
+} from '../../evaluation/console/replay-schemas.ts';
+import { toolArguments, toolSettingsReply } from '../../evaluation/console/tool-routes.ts';
 import { eventBatch, eventInput, facet, manifest, outcome, stored } from '../../event/console/routes.ts';
-import { callVerdict, condition, rejected } from '../../event/wire/schemas.ts';
+import { callVerdict, condition, rejected } from '../../event/console/schemas.ts';
 import {
   anyObject,
   approvalStatus,
@@ -47,24 +47,24 @@ import { consoleAgentFrames, consoleDashboardFrames } from '../../http/contract/
 import { keySuccession } from '../../http/contract/signature.ts';
 import { jobQueue } from '../../notification/console/job-routes.ts';
 import { channel, delivery } from '../../notification/console/routes.ts';
+import { channelConfig } from '../../notification/console/schemas.ts';
 import { channelFilters, channelType, deliveryStatus } from '../../notification/record.ts';
-import { channelConfig } from '../../notification/wire/schemas.ts';
-import { sampleRunRemoved, sampleRunReply } from '../../run/wire/sample-schemas.ts';
-import * as sessions from '../../session/wire.ts';
+import { sampleRunRemoved, sampleRunReply } from '../../run/console/sample-schemas.ts';
+import * as sessions from '../../session/console/parts.ts';
 import { truncatedField } from '../../shared/truncated.ts';
 import { logLevel, tenant } from '../../tenant/console/operator-routes.ts';
 import { retentionSettings } from '../../tenant/console/retention-routes.ts';
 import { signedPins, toolPin, toolPinDetail } from '../../tool/console/routes.ts';
 import { agentOfPin, pinMode, pinStatus, refusedTool } from '../../tool/record.ts';
+import { coverageCounts } from '../../usage/console/coverage-counts.ts';
 import { timeWindow } from '../../usage/console/coverage-routes.ts';
 import { callCounts } from '../../usage/console/routes.ts';
-import { coverageCounts } from '../../usage/wire.ts';
 import { message } from '../../user/console/login-routes.ts';
 import { user } from '../../user/console/routes.ts';
 import { serviceAccount } from '../../user/console/service-routes.ts';
 import { sessionList } from '../../user/console/session-routes.ts';
 import { givenToken } from '../../user/console/token-routes.ts';
-import { envRole, operatorRole, roleEnvironment } from '../../user/wire.ts';
+import { envRole, operatorRole, roleEnvironment } from '../../user/record/credentials.ts';
 import { savedView } from '../../view/console/routes.ts';
 import { link, minimalHealth, storageState } from './health-routes.ts';
 import { hostedComponents } from './hosted-components.ts';

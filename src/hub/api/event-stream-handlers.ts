@@ -1,10 +1,10 @@
 // The stream of decision events: what is stored, as it is stored, in the words of GET /v1/events. Owns no socket.
 
 import type { RulesetVersionKey } from '../../bundle/record.ts';
+import { renderEvent } from '../../event/hosted/event.ts';
 import { filterOf } from '../../event/hosted/handlers.ts';
 import { policyVersionOf, type StoredEvent } from '../../event/record.ts';
 import { fits } from '../../event/use-cases/tail.ts';
-import { renderEvent } from '../../event/wire/hosted-event.ts';
 import type { Hub } from '../../http/contract/handler.ts';
 import { listedText } from '../../http/contract/listed.ts';
 import type { EventSource, History, StreamHandlers } from '../../http/contract/stream.ts';

@@ -5,8 +5,8 @@ import { hostedApproval } from '../../approval/hosted/routes.ts';
 import { auditActorType, auditEntry, auditSubjectType } from '../../audit/hosted/routes.ts';
 import { rulesetDetail, rulesetVersion } from '../../bundle/hosted/routes.ts';
 import { hostedReplay, hostedReplayChange, hostedReplayJudgement } from '../../evaluation/hosted/routes.ts';
+import { decisionEvent } from '../../event/hosted/event.ts';
 import { decisionClass } from '../../event/record/decision-class.ts';
-import { decisionEvent } from '../../event/wire/hosted-event.ts';
 import { hostedChannel, hostedChannelBody, savedHostedChannel } from '../../notification/hosted/routes.ts';
 import {
   attemptFailure,
@@ -14,8 +14,8 @@ import {
   hostedFilters,
   hostedLastDelivery,
 } from '../../notification/record.ts';
+import { runRow } from '../../run/hosted/run.ts';
 import { runStatus } from '../../run/record.ts';
-import { runRow } from '../../run/wire/run.ts';
 
 export const hostedComponents: { readonly [name: string]: z.ZodType } = {
   RulesetVersion: rulesetVersion,

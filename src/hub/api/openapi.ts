@@ -10,9 +10,9 @@ import {
 } from '../../http/contract/route.ts';
 import type { WireNames } from '../../http/credentials.ts';
 import { subprotocols } from '../../http/live/session.ts';
-import { errorMedia, statusOf } from '../../http/problem.ts';
+import { errorMedia, statusOf, wireCodes } from '../../http/problem.ts';
 import { statusTexts } from '../../http/raw.ts';
-import { type ErrorCode, errorCodes, reasonCodes } from '../../shared/error.ts';
+import { type ErrorCode, reasonCodes } from '../../shared/error.ts';
 import { type Json, type Schemas, schemasOf } from './openapi-schemas.ts';
 
 export interface OpenApiOptions {
@@ -51,7 +51,7 @@ const documentSchema = {
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
-    code: { type: 'string', enum: [...errorCodes, ...reasonCodes.keys()].sort() },
+    code: { type: 'string', enum: [...wireCodes, ...reasonCodes.keys()].sort() },
     errors: { type: 'array', maxItems: 50, items: { $ref: '#/components/schemas/Problem' } },
     request_id: { type: 'string' },
   },

@@ -1,5 +1,6 @@
 // Live streams: who may open one, what it follows, what it must get at once, and what agents send on it. Owns no
 // socket.
+
 import type { ZodType } from 'zod';
 import { createRouteLimits, type LimitedRoute } from '../../admission/route-limits.ts';
 import { reportVersion } from '../../agent/console/handlers.ts';
@@ -9,13 +10,14 @@ import type { StreamTerms } from '../../agent/use-cases/stream-terms.ts';
 import type { AgentStreams } from '../../agent/use-cases/streams.ts';
 import { requestApproval } from '../../approval/console/handlers.ts';
 import { approvalRoutes } from '../../approval/console/routes.ts';
+import { ingestBatch, readParsedBatch, repairContext } from '../../event/console/batch.ts';
 import { eventRoutes } from '../../event/console/routes.ts';
-import { ingestBatch, readParsedBatch, repairContext } from '../../event/wire/batch.ts';
 import type { Caller } from '../../http/contract/call.ts';
 import { bundleName as bundleField, line, tagMap, text } from '../../http/contract/fields.ts';
 import type { Hub } from '../../http/contract/handler.ts';
 import { documentEvent } from '../../http/contract/hosted-frames.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
+import { RequestError } from '../../http/contract/request-error.ts';
 import type {
   AdmittedStream,
   AgentMessage,
@@ -25,7 +27,7 @@ import type {
 import { checked, sentences, validationFailed } from '../../http/contract/validation.ts';
 import { requireSight, seesEnv } from '../../shared/access.ts';
 import { actingAgent } from '../../shared/acting-agent.ts';
-import { HubError, refused } from '../../shared/error.ts';
+import { HubError } from '../../shared/error.ts';
 import { agentsOf, dashboardsOf, type FrameHeader, hostedAgentsOf } from '../../shared/frame.ts';
 import { type Env, environments, isEnv } from '../../shared/ids.ts';
 import { decisionsOf, isElsewhere } from './decisions.ts';
@@ -221,10 +223,11 @@ function admitOperator(
 ): AdmittedStream {
   const env = environments.find((one) => one === query.env);
   if (env === undefined) {
-    throw refused(
-      'env_required',
+    throw new RequestError(
+      'validation_failed',
       `The request has no environment. Send it in the query: ?env=${environments.join(' or ')}.`,
       {
+        reason: 'env_required',
         problems: [{ loc: ['query', 'env'], msg: `must be one of ${environments.join(', ')}` }],
       },
     );

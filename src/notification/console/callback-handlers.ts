@@ -5,8 +5,8 @@ import { limits } from '../../admission/limit.ts';
 import { Reply, type Request } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import type { Press } from '../use-cases/chat-decisions.ts';
-import { buttonOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from '../wire/chat-bot.ts';
 import type { callbackRoutes } from './callback-routes.ts';
+import { buttonOf, chatBotCallback, countCallback, fieldsOf, jsonOf, textOf } from './chat-bot.ts';
 
 /** A signature is good for so long, before and after its time. */
 const freshSeconds = 300;

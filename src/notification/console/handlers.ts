@@ -15,7 +15,7 @@ import {
   deliveryRecord,
 } from '../record.ts';
 import type { OpenChannel, TestResult } from '../use-cases/channels.ts';
-import { maskedConfig, readConfig } from '../wire/channel-config.ts';
+import { maskedConfig, readConfig } from './channel-config.ts';
 import type { channelRoutes } from './routes.ts';
 
 const makeSecret =

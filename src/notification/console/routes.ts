@@ -4,7 +4,7 @@ import { limits } from '../../admission/limit.ts';
 import { line, paging, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { channelFilters, channelRecord, channelType, deliveryRecord, deliveryStatus } from '../record.ts';
-import { channelConfig } from '../wire/schemas.ts';
+import { channelConfig } from './schemas.ts';
 
 export const channel = channelRecord.reply('console', 'one');
 

@@ -8,6 +8,8 @@ import { pageOf } from '../../http/contract/hosted-pages.ts';
 import { type HostedCaller, principalOf } from '../../http/contract/hosted-principal.ts';
 import { validationFailed } from '../../http/contract/validation.ts';
 import { HubError } from '../../shared/error.ts';
+import { deciders, readConfig, written } from '../console/channel-config.ts';
+import { chatBotCallback } from '../console/chat-bot.ts';
 import {
   type Attempt,
   type ChannelConfig,
@@ -20,8 +22,6 @@ import {
   maxChannels,
 } from '../record.ts';
 import type { OpenChannel } from '../use-cases/channels.ts';
-import { deciders, readConfig, written } from '../wire/channel-config.ts';
-import { chatBotCallback } from '../wire/chat-bot.ts';
 import type { hostedChannelRoutes } from './routes.ts';
 
 type Body = z.output<typeof hostedChannelRoutes.hostedCreateChannel.body>;

@@ -4,8 +4,8 @@ import { limits } from '../../admission/limit.ts';
 import { anyObject, line } from '../../http/contract/fields.ts';
 import { hostedPaging, identifier, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
+import { channelConfig } from '../console/schemas.ts';
 import { attemptFailure, channelRecord, hostedChannelType, hostedFilters } from '../record.ts';
-import { channelConfig } from '../wire/schemas.ts';
 
 export const hostedChannel = channelRecord.reply('hosted', 'one');
 

@@ -1,8 +1,8 @@
 // The sample run in the console's words.
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
-import { renderSampleRun } from '../wire/sample.ts';
 import type { sampleRunRoutes } from './routes.ts';
+import { renderSampleRun } from './sample.ts';
 
 export const sampleRun: Handlers<typeof sampleRunRoutes> = {
   makeSampleRun: async ({ app }, _input, caller, { limits }) =>

@@ -1,7 +1,7 @@
 // Routes of the sample run, for the console; the hosted API has the same of its own.
 import { limits } from '../../admission/limit.ts';
 import { routes } from '../../http/contract/route.ts';
-import { sampleRunRemoved, sampleRunReply } from '../wire/sample-schemas.ts';
+import { sampleRunRemoved, sampleRunReply } from './sample-schemas.ts';
 
 export const sampleRunRoutes = routes({
   makeSampleRun: {

@@ -1,6 +1,6 @@
 // Route of the calls of a run in the order of time.
 import { z } from 'zod';
-import { callVerdict } from '../../event/wire/schemas.ts';
+import { callVerdict } from '../../event/console/schemas.ts';
 import { instant, intQuery, line, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 

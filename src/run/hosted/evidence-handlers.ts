@@ -1,9 +1,9 @@
 // The signed decision bundle of a run, in the hosted API's words.
 
-import { render as renderApproval } from '../../approval/wire/hosted.ts';
+import { render as renderApproval } from '../../approval/hosted/render.ts';
+import { renderEvent } from '../../event/hosted/event.ts';
 import type { DecisionClass } from '../../event/record/words.ts';
 import type { StoredEvent } from '../../event/record.ts';
-import { renderEvent } from '../../event/wire/hosted-event.ts';
 import { Reply, Streamed } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';

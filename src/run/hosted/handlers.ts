@@ -5,8 +5,8 @@ import { fitting, pageFieldsOf } from '../../http/contract/hosted-pages.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { RunPlace } from '../record.ts';
-import { renderRun } from '../wire/run.ts';
 import type { hostedRunRoutes } from './routes.ts';
+import { renderRun } from './run.ts';
 
 export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
   async hostedListRuns(hub, { query }, caller) {

@@ -4,7 +4,7 @@ import { line, text } from '../../http/contract/fields.ts';
 import { cursorQuery, hostedPaging, nextFields, pageFields } from '../../http/contract/hosted-fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { runStatus } from '../record.ts';
-import { runRow } from '../wire/run.ts';
+import { runRow } from './run.ts';
 
 const count = z.number().int();
 

@@ -1,7 +1,7 @@
 // The sample run in the hosted API's words.
 import type { Handlers } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
-import { renderSampleRun } from '../wire/sample.ts';
+import { renderSampleRun } from '../console/sample.ts';
 import type { hostedSampleRunRoutes } from './sample-routes.ts';
 
 export const hostedSampleRun: Handlers<typeof hostedSampleRunRoutes> = {

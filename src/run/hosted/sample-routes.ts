@@ -1,7 +1,7 @@
 // Routes of the sample run.
 import { limits } from '../../admission/limit.ts';
 import { routes } from '../../http/contract/route.ts';
-import { sampleRunRemoved, sampleRunReply } from '../wire/sample-schemas.ts';
+import { sampleRunRemoved, sampleRunReply } from '../console/sample-schemas.ts';
 
 export const hostedSampleRunRoutes = routes({
   hostedSampleRun: {

@@ -183,7 +183,7 @@ class StoredRuns implements Runs {
         at.now,
       ),
       store.events.newestOf(tenantId, inSight),
-      store.runs.pendingOf(tenantId, inSight, at.now),
+      store.runs.countPending(tenantId, inSight, at.now),
     ]);
     const runsOf = new Map<string, RecentRun[]>();
     for (const glance of glances) {

@@ -1,7 +1,7 @@
 // Routes of session values.
 
 import { routes } from '../../http/contract/route.ts';
-import { sessionParts } from '../wire.ts';
+import { sessionParts } from './parts.ts';
 
 const own = { auth: ['key'], tag: 'sessions' } as const;
 

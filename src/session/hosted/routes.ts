@@ -1,7 +1,7 @@
 // Routes of session values: as the console API's, for keys that may have no environment.
 
 import { routes } from '../../http/contract/route.ts';
-import { sessionParts } from '../wire.ts';
+import { sessionParts } from '../console/parts.ts';
 
 const own = { auth: ['hostedKey'], tag: 'hosted-sessions' } as const;
 

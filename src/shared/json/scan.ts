@@ -77,7 +77,7 @@ function* scanElements(reader: OutlineReader, list: string, maxElements: number)
 
 const tooMany = (key: string, max: number): HubError =>
   new HubError('validation_failed', `The batch has more than ${max} ${key}. Send several batches.`, {
-    problems: [{ loc: ['body', key], msg: `must contain at most ${max} items` }],
+    fields: [{ field: [key], message: `must contain at most ${max} items` }],
   });
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -19,6 +19,6 @@ export const environments: Handlers<typeof environmentRoutes> = {
 
   putEnvironmentPolicy: async ({ app }, { params, body }, caller) =>
     render(
-      await app.environments.setPolicy(principalOf(caller), params.env, { isProtected: body.protected }),
+      await app.environments.updatePolicy(principalOf(caller), params.env, { isProtected: body.protected }),
     ),
 };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { env, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
-import { operatorRole } from '../../user/wire.ts';
+import { operatorRole } from '../../user/record/credentials.ts';
 
 const environment = z.object({
   env,

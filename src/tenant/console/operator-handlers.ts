@@ -91,7 +91,7 @@ export const operator: Handlers<typeof operatorRoutes> = {
   },
 
   async setLogLevel({ app }, { body: { level, minutes } }) {
-    return { level, until: iso(await app.installation.setLogLevel(level, minutes)) };
+    return { level, until: iso(await app.installation.updateLogLevel(level, minutes)) };
   },
 
   async linkWorkspace({ app }, { params, body }) {

@@ -4,7 +4,7 @@ import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
 import { operatorRoute } from '../../http/contract/operator-route.ts';
 import { routes } from '../../http/contract/route.ts';
 import { logLevels } from '../../shared/ports/log.ts';
-import { email, newPassword } from '../../user/wire.ts';
+import { email, newPassword } from '../../user/record/credentials.ts';
 import { maxMemberBytes } from '../rules/file-kinds.ts';
 
 export const logLevel = z.enum(logLevels);

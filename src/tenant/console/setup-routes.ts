@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { line, text, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
-import { email, newPassword } from '../../user/wire.ts';
+import { email, newPassword } from '../../user/record/credentials.ts';
 
 export const setupRoutes = routes({
   setup: {

@@ -12,9 +12,9 @@ export interface WorkspaceStore {
    * `created` when the workspace is this tenant's now, or was before; `taken` when it is another's. Of parallel calls
    * one tenant gets it.
    */
-  link(workspace: Workspace, tenantId: string): Promise<'created' | 'taken'>;
+  create(workspace: Workspace, tenantId: string): Promise<'created' | 'taken'>;
   /** The tenant of the workspace; null when nobody linked one. */
-  tenantOf(workspace: Workspace): Promise<string | null>;
+  getTenantId(workspace: Workspace): Promise<string | null>;
   /** True if a workspace of this issuer is linked. */
   hasAny(issuer: string): Promise<boolean>;
 }

@@ -122,9 +122,9 @@ class TenantAccounts implements Accounts {
     if ((await store.tenants.provision(tenant, this.#newSigningKey(id))) === 'created') {
       log.info({ tenantId: id, issuer, workspaceId }, 'created a tenant for an identity provider workspace');
     }
-    await store.workspaces.link(workspace, id);
+    await store.workspaces.create(workspace, id);
     // Somebody may have linked the workspace to another tenant in between.
-    return (await store.workspaces.tenantOf(workspace)) ?? id;
+    return (await store.workspaces.getTenantId(workspace)) ?? id;
   }
 
   async createUser(tenantId: string, credentials: Credentials, roles: readonly EnvRole[]): Promise<string> {
@@ -145,7 +145,7 @@ class TenantAccounts implements Accounts {
       details: { issuer: issuer.slice(0, 512) },
       onceFor: `${tenantId} ${issuer} ${workspaceId}`,
     });
-    if ((await noting.workspaces.link(workspace, tenantId)) === 'taken') {
+    if ((await noting.workspaces.create(workspace, tenantId)) === 'taken') {
       throw new HubError(
         'conflict',
         'This workspace is already linked to another tenant. The link cannot be changed.',

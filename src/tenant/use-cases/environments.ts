@@ -21,7 +21,7 @@ export interface Environments {
   /** Environments in which the caller has a role. */
   list(principal: Principal): Promise<readonly EnvironmentView[]>;
   /** @throws HubError forbidden */
-  setPolicy(principal: Principal, env: Env, policy: EnvironmentPolicy): Promise<EnvironmentView>;
+  updatePolicy(principal: Principal, env: Env, policy: EnvironmentPolicy): Promise<EnvironmentView>;
   /**
    * For what changes what agents enforce: deployments, assignments, rules, pins.
    * @param envs all environments that the change touches
@@ -55,7 +55,7 @@ class EnvironmentPolicies implements Environments {
     );
   }
 
-  async setPolicy(principal: Principal, env: Env, policy: EnvironmentPolicy): Promise<EnvironmentView> {
+  async updatePolicy(principal: Principal, env: Env, policy: EnvironmentPolicy): Promise<EnvironmentView> {
     requireRole(principal, 'admin');
     const { tenantId } = principal;
     const before = (await this.#ports.store.settings.get(tenantId, policyName(env)))?.value ?? unprotected;

@@ -16,7 +16,7 @@ export interface Installation {
    * @returns until when, epoch milliseconds
    * @throws HubError unavailable
    */
-  setLogLevel(level: LogLevel, minutes: number): Promise<number>;
+  updateLogLevel(level: LogLevel, minutes: number): Promise<number>;
 }
 
 export function createInstallation({
@@ -26,7 +26,7 @@ export function createInstallation({
   log,
 }: Pick<AppPorts, 'store' | 'broadcast' | 'clock' | 'log'>): Installation {
   return {
-    async setLogLevel(level, minutes) {
+    async updateLogLevel(level, minutes) {
       const until = clock.now() + minutes * minuteMs;
       await broadcast.control({ kind: 'log_level', level, until });
       log.warn({ logLevel: level, minutes }, 'the operator changed the log level of all nodes');

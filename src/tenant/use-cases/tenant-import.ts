@@ -210,12 +210,12 @@ export class TenantImports {
   /** @throws HubError unprocessable for links that are missing or changed */
   async #checkChain(tenantId: string): Promise<void> {
     const { store, secrets } = this.#ports;
-    const head = await store.audit.signedHead(tenantId);
+    const head = await store.audit.getSignedHead(tenantId);
     if (!head) return;
     let before: { readonly seq: number; readonly digest: string } =
       (await store.audit.start(tenantId)) ?? emptyChain;
     while (before.seq < head.seq) {
-      const links = await store.audit.links(tenantId, before.seq + 1, head.seq, linksAtOnce);
+      const links = await store.audit.listLinks(tenantId, before.seq + 1, head.seq, linksAtOnce);
       if (links.length === 0) break;
       for (const link of links) {
         const isNext =

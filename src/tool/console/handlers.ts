@@ -86,7 +86,7 @@ export const tools: Handlers<typeof toolRoutes> = {
 
   async setPinMode({ app }, { body }, caller) {
     const { env, server, mode } = body;
-    await app.toolPins.setMode(principalOf(caller), env, server, mode);
+    await app.toolPins.updateMode(principalOf(caller), env, server, mode);
     return { env, server, mode };
   },
 };

@@ -40,7 +40,7 @@ export interface ToolPins {
   /** @throws HubError forbidden, not_found, conflict (no agent sent the definition yet) */
   decide(principal: Principal, id: string, request: PinRequest): Promise<ToolDefinition>;
   /** @throws HubError forbidden */
-  setMode(principal: Principal, env: Env, server: string | null, mode: PinMode | null): Promise<void>;
+  updateMode(principal: Principal, env: Env, server: string | null, mode: PinMode | null): Promise<void>;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'announcer'> & {
@@ -83,7 +83,7 @@ export const createToolPins = (ports: Ports): ToolPins => ({
     for (const env of new Set(request.envs)) await decideIn(ports, principal, from, env, request);
     return find(ports, principal, id);
   },
-  async setMode(principal, env, server, mode) {
+  async updateMode(principal, env, server, mode) {
     const { clock, store, announcer } = ports;
     requireRole(principal, 'admin');
     const { tenantId } = principal;
@@ -95,7 +95,7 @@ export const createToolPins = (ports: Ports): ToolPins => ({
       details: { env, server, mode },
       fromAnswer: { sequence: 'sequence', acceptedFirstSeen: 'accepted' },
     });
-    const change = await recorded.tools.setMode({ tenantId, env, server, mode, at: clock.now() });
+    const change = await recorded.tools.updateMode({ tenantId, env, server, mode, at: clock.now() });
     const sequence = change?.sequence ?? (await store.tools.listServers(tenantId, env)).sequence;
     await announcer.announce([
       { kind: 'toolPinsChanged', tenantId, env, server, sequence, isForAgents: true },

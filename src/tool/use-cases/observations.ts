@@ -5,7 +5,7 @@ import { noteOf } from '../../audit/note.ts';
 import type { AuditActor } from '../../audit/record.ts';
 import { toolChangeJob } from '../../notification/rules/jobs.ts';
 import { dayMs } from '../../shared/duration.ts';
-import { validationProblem } from '../../shared/error.ts';
+import { fieldProblem } from '../../shared/error.ts';
 import type { KeyPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ObservationOutcome } from '../port.ts';
@@ -65,10 +65,7 @@ function observationOf(
     const definition = sent === null ? null : readDefinition(name, sent);
     const isOwn = definition === null || fingerprintOf(definition, secrets.sha256) === fingerprint;
     if ((sent !== null && definition === null) || !isOwn) {
-      throw validationProblem(
-        ['body', 'tools', index, 'definition'],
-        'must be the definition with this fingerprint',
-      );
+      throw fieldProblem(['tools', index, 'definition'], 'must be the definition with this fingerprint');
     }
     const id = entryIdOf({ tenantId, env, server, tool: name, fingerprint }, secrets.sha256);
     const bytes = definition === null ? 0 : new TextEncoder().encode(definition).length;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { driftStatus } from '../../agent/record.ts';
 import { env, instant, instantInput, intQuery, line, mode, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
-import { coverageCounts } from '../wire.ts';
+import { coverageCounts } from './coverage-counts.ts';
 
 const count = z.number().int();
 /** `<n>m`, `<n>h` or `<n>d`, at most 3,650 of them, or an ISO 8601 time. */

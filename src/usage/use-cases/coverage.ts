@@ -108,7 +108,7 @@ class ContractCoverage implements Coverage {
     requireRole(principal, 'viewer');
     if (until !== undefined) checkRange({ since, until });
     const { tenantId } = principal;
-    const all = await store.usage.toolsOf(tenantId, agentId, since, until);
+    const all = await store.usage.listTools(tenantId, agentId, since, until);
     const uses = all.filter((use) => seesEnv(principal, use.env));
     const [first] = uses;
     if (!first) throw notFound('The agent has no events in this time range.');
@@ -152,7 +152,7 @@ class ContractCoverage implements Coverage {
     const { tenantId } = principal;
     const byId = new Map(registrations.map((registration) => [registration.agentId, registration]));
     const envs = listedEnvs(principal, env);
-    const { toolSets, agents } = await this.#ports.store.usage.toolsOfAgents(tenantId, envs, since, [
+    const { toolSets, agents } = await this.#ports.store.usage.listToolsOfAgents(tenantId, envs, since, [
       ...byId.keys(),
     ]);
     const own = agents.map(({ agentId }) => byId.get(agentId) ?? unknown);

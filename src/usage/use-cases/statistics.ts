@@ -146,7 +146,7 @@ export class Statistics {
     }
     const names = await this.#ports.rulings.entryNames(principal.tenantId);
     const visibleEnvs = listedEnvs(principal, env);
-    const { events, contracts } = await this.#ports.store.usage.contracts(
+    const { events, contracts } = await this.#ports.store.usage.listContracts(
       principal.tenantId,
       visibleEnvs,
       since,

@@ -40,7 +40,7 @@ export const users: Handlers<typeof userRoutes> = {
 
   updateUser: async ({ app }, { params, body }, caller) =>
     render(
-      await app.people.setRoles(
+      await app.people.updateRoles(
         principalOf(caller),
         params.user_id,
         body.roles ?? (body.is_admin ? 'admin' : 'member'),
@@ -55,7 +55,7 @@ export const users: Handlers<typeof userRoutes> = {
   async changePassword({ app }, { body }, caller, { limits }) {
     const { old_password: oldPassword, new_password: newPassword } = body;
     const change = { oldPassword, newPassword, tokenHash: caller.tokenHash };
-    await app.people.changePassword(principalOf(caller), change, limits);
+    await app.people.updatePassword(principalOf(caller), change, limits);
     return { message: 'Password changed. All other logins have ended.' };
   },
 };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { text, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
-import { envRoles, newPassword } from '../wire.ts';
+import { envRoles, newPassword } from '../record/credentials.ts';
 
 export const message = z.object({ message: z.string() });
 

@@ -11,7 +11,7 @@ export const operatorUsers: Handlers<typeof operatorUserRoutes> = {
   }),
 
   async createLoginLink({ app }, { body }) {
-    const { url, expiresAt } = await app.logins.newLink(body.email.toLowerCase());
+    const { url, expiresAt } = await app.logins.createLink(body.email.toLowerCase());
     return { url, expires_at: iso(expiresAt) };
   },
 };

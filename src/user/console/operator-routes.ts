@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { instant, uuid } from '../../http/contract/fields.ts';
 import { operatorRoute } from '../../http/contract/operator-route.ts';
 import { routes } from '../../http/contract/route.ts';
-import { email, newPassword } from '../wire.ts';
+import { email, newPassword } from '../record/credentials.ts';
 
 export const operatorUserRoutes = routes({
   createUser: {

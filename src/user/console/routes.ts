@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { instant, paging, text, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
-import { email, envRoles, newPassword } from '../wire.ts';
+import { email, envRoles, newPassword } from '../record/credentials.ts';
 import { message } from './login-routes.ts';
 
 export const user = z.object({

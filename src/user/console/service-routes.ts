@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { instant, line, paging, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
+import { envRoles } from '../record/credentials.ts';
 import { serviceAccountRecord, serviceTokenRecord } from '../record.ts';
-import { envRoles } from '../wire.ts';
 
 export const serviceAccount = serviceAccountRecord.reply('console', 'one').extend({ roles: envRoles });
 

@@ -20,12 +20,12 @@ export const loginSessions: Handlers<typeof loginSessionRoutes> = {
     (await app.sessions.list(principalOf(caller), null, caller.tokenHash)).map(render),
 
   async endOwnSession({ app }, { params }, caller) {
-    await app.sessions.end(principalOf(caller), params.login_id);
+    await app.sessions.remove(principalOf(caller), params.login_id);
     return null;
   },
 
   async endOtherSessions({ app }, _input, caller) {
-    await app.sessions.endAll(principalOf(caller), null, caller.tokenHash);
+    await app.sessions.removeAll(principalOf(caller), null, caller.tokenHash);
     return null;
   },
 
@@ -33,7 +33,7 @@ export const loginSessions: Handlers<typeof loginSessionRoutes> = {
     (await app.sessions.list(principalOf(caller), params.user_id, caller.tokenHash)).map(render),
 
   async endUserSessions({ app }, { params }, caller) {
-    await app.sessions.endAll(principalOf(caller), params.user_id, null);
+    await app.sessions.removeAll(principalOf(caller), params.user_id, null);
     return null;
   },
 };

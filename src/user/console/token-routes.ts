@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { anyObject, instant, paging, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
+import { operatorRole } from '../record/credentials.ts';
 import { operatorTokenRecord } from '../record.ts';
-import { operatorRole } from '../wire.ts';
 
 export const givenToken = z.object({ token: z.string(), expires_at: instant });
 

@@ -6,7 +6,7 @@ export interface IdentityStore {
   get(issuer: string, subject: string): Promise<LinkedAccount | null>;
   getOfUser(userId: string): Promise<LinkedAccount | null>;
   /** `taken`: the account is another person's, or the person has another account. Safe to repeat. */
-  link(identity: LinkedAccount): Promise<'created' | 'taken'>;
+  create(identity: LinkedAccount): Promise<'created' | 'taken'>;
   /** Of a person who is removed. */
-  unlink(userId: string): Promise<void>;
+  removeOfUser(userId: string): Promise<void>;
 }

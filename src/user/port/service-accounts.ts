@@ -26,7 +26,7 @@ export interface ServiceAccountStore {
   /** Newest first, expired ones too. */
   listTokens(tenantId: string, accountId: string): Promise<readonly ServiceToken[]>;
   /** By account: when the first of its tokens expires that is valid after `after`. Accounts without one are absent. */
-  nextExpiries(tenantId: string, after: number): Promise<ReadonlyMap<string, number>>;
+  getNextExpiries(tenantId: string, after: number): Promise<ReadonlyMap<string, number>>;
   /** The token when this call removed it; null when unknown. */
   revokeToken(tenantId: string, accountId: string, id: string): Promise<ServiceToken | null>;
   /** The token with this hash and its account; null: there is none. */

@@ -18,7 +18,7 @@ export interface UserStore {
    * Replaces a user's roles; `last_admin`: nothing changed, and a tenant never loses its last one, whatever is asked at
    * once. @param evenLastAdmin true where the identity provider decides about roles
    */
-  setRoles(
+  updateRoles(
     tenantId: string,
     userId: string,
     roles: readonly EnvRole[],
@@ -27,5 +27,5 @@ export interface UserStore {
   /** Removes a user, but never the last admin of the tenant. The user's logins stay: `LoginStore.removeOfUser`. */
   removeUser(tenantId: string, userId: string): Promise<User | 'absent' | 'last_admin'>;
   /** Replaces the password's hash if it still is `expected`; false when it is not. */
-  setPassword(userId: string, expected: string, passwordHash: string): Promise<boolean>;
+  updatePassword(userId: string, expected: string, passwordHash: string): Promise<boolean>;
 }

@@ -1,7 +1,8 @@
 // Tokens of the installation's identity provider. Its keys are fetched when they are needed and kept for the time that
 // the provider sets. While the provider is away, the keys of the last 24 hours stay good.
+import { outageOf } from '../../admission/outages.ts';
 import { dayMs, minuteMs } from '../../shared/duration.ts';
-import { HubError, refused } from '../../shared/error.ts';
+import { type HubError, refused } from '../../shared/error.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Claims, JwkSet, Jwts } from '../../shared/ports/jwt.ts';
 import type { Log } from '../../shared/ports/log.ts';
@@ -24,7 +25,7 @@ export interface IdentityProviderPorts {
   readonly settings: OidcSettings;
   /** Reaches private addresses too: whoever runs the hub set the provider's. */
   readonly outbound: Pick<Outbound, 'send'>;
-  readonly workspaces: Pick<WorkspaceStore, 'tenantOf'>;
+  readonly workspaces: Pick<WorkspaceStore, 'getTenantId'>;
   /** Makes the tenant of a workspace that nobody linked, where the settings let admins' tokens do that. */
   readonly provision: (workspace: Workspace) => Promise<string>;
   readonly jwts: Jwts;
@@ -47,10 +48,7 @@ interface Kept {
   readonly freshUntil: number;
 }
 
-const away = (): HubError =>
-  new HubError('unavailable', "The hub cannot fetch the identity provider's keys. Try again in a moment.", {
-    retryAfter: 5,
-  });
+const away = (): HubError => outageOf('providerKeysAway');
 
 /** The provider's keys: fetched when they are needed, and kept. */
 class ProviderKeys {
@@ -194,7 +192,7 @@ async function tenantOf(
   workspace: Workspace,
   role: OperatorRole | null,
 ): Promise<string | null> {
-  const linked = await workspaces.tenantOf(workspace);
+  const linked = await workspaces.getTenantId(workspace);
   if (linked !== null || role !== 'admin' || !settings.autoProvision) return linked;
   return provision(workspace);
 }

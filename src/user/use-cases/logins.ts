@@ -42,7 +42,7 @@ export interface Logins {
    */
   signIn(attempt: SignIn, counters: OwnLimits): Promise<NewLogin>;
   /** A one-time link for a person, sealed: nothing of it is stored. @throws HubError not_found */
-  newLink(email: string): Promise<{ readonly url: string; readonly expiresAt: number }>;
+  createLink(email: string): Promise<{ readonly url: string; readonly expiresAt: number }>;
   /** Signs in whom a one-time link names. @throws HubError unauthenticated */
   signInByLink(linkToken: string, origin: Origin): Promise<NewLogin>;
   /**
@@ -53,7 +53,7 @@ export interface Logins {
   /** Signs in a person whom the identity provider has confirmed. @param session its `sid` */
   signInAs(user: User, origin: Origin, session: string | null): Promise<NewLogin>;
   /** The person of a login's token; null: none. */
-  personOf(token: string): Promise<User | null>;
+  getPerson(token: string): Promise<User | null>;
   /** Ends the login of a token; nothing happens when there is none. */
   signOut(token: string): Promise<void>;
   /** Records the failed sign-ins counted so far: the rest of their minute is not waited for. */
@@ -134,7 +134,7 @@ class PasswordLogins implements Logins {
     return this.#logIn(user, { network, userAgent }, 'password');
   }
 
-  newLink(email: string): Promise<{ readonly url: string; readonly expiresAt: number }> {
+  createLink(email: string): Promise<{ readonly url: string; readonly expiresAt: number }> {
     return newSealedLink(this.#ports, email);
   }
 
@@ -159,7 +159,7 @@ class PasswordLogins implements Logins {
       subject: { id: user.id, name: user.email },
       summary: `${user.email} accepted the invitation and chose a password.`,
     });
-    if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) throw unusable();
+    if (!(await noting.tenants.updatePassword(user.id, user.passwordHash, passwordHash))) throw unusable();
     await store.logins.removeOfUser(user.id);
     await broadcast.control({ kind: 'user_logins_ended', userId: user.id });
     return this.#logIn({ ...user, passwordHash }, origin, 'invite');
@@ -169,7 +169,7 @@ class PasswordLogins implements Logins {
     return this.#logIn(user, origin, 'oidc', session);
   }
 
-  async personOf(token: string): Promise<User | null> {
+  async getPerson(token: string): Promise<User | null> {
     const { store, secrets, clock } = this.#ports;
     const login = await store.logins.get(secrets.sha256(token), clock.now());
     return login && store.tenants.getUser(login.userId);

@@ -53,7 +53,7 @@ type Ports = Pick<
 > & {
   readonly provider: SignInProvider;
   readonly issuer: Pick<IdentityProvider, 'verifyLogout' | 'tenantOf'>;
-  readonly logins: Pick<Logins, 'signInAs' | 'personOf'>;
+  readonly logins: Pick<Logins, 'signInAs' | 'getPerson'>;
   readonly oidc: OidcSettings;
 };
 
@@ -68,13 +68,13 @@ const refused = (): HubError =>
 export const createOidcLogins = (ports: Ports): OidcLogins => ({
   async begin({ returnTo, token }) {
     const { logins, secrets, clock, provider } = ports;
-    const person = token === null ? null : await logins.personOf(token);
+    const person = token === null ? null : await logins.getPerson(token);
     if (token !== null && !person) {
       throw new HubError('unauthenticated', 'Sign in first: only a signed-in person can link an account.');
     }
     if (returnTo !== null && !isSoundReturn(returnTo)) {
       throw new HubError('validation_failed', 'return_to must be a path below /dashboard/.', {
-        problems: [{ loc: ['query', 'return_to'], msg: 'must be a path below /dashboard/' }],
+        fields: [{ field: ['returnTo'], message: 'must be a path below /dashboard/' }],
       });
     }
     const request = { state: secrets.token(32), nonce: secrets.token(32), verifier: secrets.token(32) };
@@ -139,7 +139,7 @@ async function link(ports: Ports, user: User, subject: string): Promise<void> {
     tenantId: user.tenantId,
     linkedAt: ports.clock.now(),
   };
-  const isLinked = (await noteOf(ports, user, 'user.linked').identities.link(identity)) === 'created';
+  const isLinked = (await noteOf(ports, user, 'user.linked').identities.create(identity)) === 'created';
   if (isLinked) return;
   throw new HubError(
     'conflict',
@@ -233,7 +233,7 @@ async function newcomer(ports: Ports, claims: Claims, subject: string): Promise<
   await link(ports, user, subject);
   // The invitation is used up.
   const passwordHash = `none$${secrets.token(16)}`;
-  if (!(await store.tenants.setPassword(user.id, user.passwordHash, passwordHash))) throw refused();
+  if (!(await store.tenants.updatePassword(user.id, user.passwordHash, passwordHash))) throw refused();
   return withRoles(ports, { ...user, passwordHash }, roles ?? user.roles);
 }
 
@@ -243,7 +243,7 @@ async function linkedUser({ store, oidc }: Ports, subject: string): Promise<User
   if (!identity) return null;
   const user = await store.tenants.getUser(identity.userId);
   // A removal that was interrupted leaves the link of nobody.
-  if (!user) await store.identities.unlink(identity.userId);
+  if (!user) await store.identities.removeOfUser(identity.userId);
   return user;
 }
 
@@ -265,7 +265,7 @@ async function withRoles(ports: Ports, user: User, roles: readonly EnvRole[]): P
   if (rolesText(roles) === rolesText(user.roles)) return user;
   const details = { before: rolesText(user.roles), after: rolesText(roles) };
   const noting = noteOf(ports, user, 'user.roles_changed', details);
-  const changed = await noting.tenants.setRoles(user.tenantId, user.id, roles, true);
+  const changed = await noting.tenants.updateRoles(user.tenantId, user.id, roles, true);
   if (typeof changed === 'string') throw refused();
   await ports.broadcast.control({ kind: 'user_roles_changed', userId: user.id });
   return changed;
@@ -286,7 +286,7 @@ async function finish(
   const subject = typeof claims.sub === 'string' && claims.sub.length <= 255 ? claims.sub : null;
   if (subject === null) throw refused();
   if (state.linkTo !== null) {
-    const person = token === null ? null : await logins.personOf(token);
+    const person = token === null ? null : await logins.getPerson(token);
     if (person?.id !== state.linkTo) throw refused();
     await linkedUser(ports, subject);
     const roles = await rolesNow(ports, person, claims);

@@ -92,7 +92,7 @@ export class People {
     if (user?.tenantId !== principal.tenantId) throw notFound('User not found.');
     const { url, expiresAt, passwordHash } = newInvitation(this.#ports, userId);
     const noting = recorded(this.#ports, 'user', principal, 'invited', userId, { name: user.email });
-    if (!(await noting.tenants.setPassword(userId, user.passwordHash, passwordHash))) {
+    if (!(await noting.tenants.updatePassword(userId, user.passwordHash, passwordHash))) {
       throw new HubError('conflict', 'The user changed the password just now. Repeat the request.');
     }
     await this.#endLogins(userId);
@@ -105,7 +105,7 @@ export class People {
    * @param nextRoles `admin` and `member` replace those of `is_admin`: a member who is no admin keeps what it has
    * @throws HubError forbidden, not_found, conflict (the last admin)
    */
-  async setRoles(
+  async updateRoles(
     principal: Principal,
     userId: string,
     nextRoles: readonly EnvRole[] | 'admin' | 'member',
@@ -134,7 +134,7 @@ export class People {
       summary: `The roles of ${before.email} are now ${rolesText(roles)}.`,
       details: { before: rolesText(before.roles), after: rolesText(roles) },
     });
-    const user = changed(await noting.tenants.setRoles(tenantId, userId, roles));
+    const user = changed(await noting.tenants.updateRoles(tenantId, userId, roles));
     await broadcast.control({ kind: 'user_roles_changed', userId });
     return user;
   }
@@ -148,7 +148,7 @@ export class People {
         userId,
       ),
     );
-    await this.#ports.store.identities.unlink(user.id);
+    await this.#ports.store.identities.removeOfUser(user.id);
     await this.#ports.store.views.removeOwn(principal.tenantId, user.id);
     await this.#endLogins(user.id);
   }
@@ -157,7 +157,7 @@ export class People {
    * Changes the password of the signed-in user and ends all other logins of theirs.
    * @throws HubError forbidden (not a person, or a wrong old password), conflict (changed in between), rate_limited
    */
-  async changePassword(
+  async updatePassword(
     principal: Principal,
     { oldPassword, newPassword, tokenHash }: PasswordChange,
     counters: OwnLimits,
@@ -177,7 +177,7 @@ export class People {
     const passwordHash = await secrets.hashPassword(newPassword);
     const { id, email } = user;
     const noting = recorded(this.#ports, 'user', principal, 'given_a_new_password', id, { name: email });
-    if (!(await noting.tenants.setPassword(user.id, user.passwordHash, passwordHash))) {
+    if (!(await noting.tenants.updatePassword(user.id, user.passwordHash, passwordHash))) {
       throw new HubError('conflict', 'Another session changed the password. Sign in again.');
     }
     await this.#endLogins(user.id, tokenHash);

@@ -37,7 +37,7 @@ export class ServiceAccounts {
     const { tenantId } = principal;
     const [{ items, more }, expiries] = await Promise.all([
       store.serviceAccounts.list(tenantId, page),
-      store.serviceAccounts.nextExpiries(tenantId, clock.now()),
+      store.serviceAccounts.getNextExpiries(tenantId, clock.now()),
     ]);
     const listed = items.map((account) => ({ ...account, nextExpiryAt: expiries.get(account.id) ?? null }));
     return { items: listed, more };

@@ -26,9 +26,9 @@ export interface Sessions {
    */
   list(principal: Principal, whose: Whose, tokenHash: string | null): Promise<readonly LoginSession[]>;
   /** Ends one of one's own. @throws HubError forbidden, not_found */
-  end(principal: Principal, id: string): Promise<void>;
+  remove(principal: Principal, id: string): Promise<void>;
   /** Ends all but the one that asks; with `whose` all. @throws HubError forbidden, not_found */
-  endAll(principal: Principal, whose: Whose, tokenHash: string | null): Promise<void>;
+  removeAll(principal: Principal, whose: Whose, tokenHash: string | null): Promise<void>;
 }
 
 const maxSessions = 1_000;
@@ -64,7 +64,7 @@ export function createSessions(ports: Ports): Sessions {
       }));
     },
 
-    async end(principal, id) {
+    async remove(principal, id) {
       const user = await userOf(principal, null);
       const login = (await loginsOf(user.id)).find(({ tokenHash }) => idOf(tokenHash) === id);
       if (!login) throw notFound('Session not found.');
@@ -78,7 +78,7 @@ export function createSessions(ports: Ports): Sessions {
       await broadcast.control({ kind: 'login_ended', tokenHash });
     },
 
-    async endAll(principal, whose, current) {
+    async removeAll(principal, whose, current) {
       const user = await userOf(principal, whose);
       const except = whose === null ? (current ?? undefined) : undefined;
       await noted(ports, principal, {

@@ -162,11 +162,11 @@ itAtNight('a chain is looked through a few thousand entries at a time, and nothi
   });
   for (let i = 0; i < 9_000; i++) appendNotes(db, [note(i)]);
   const filter = { from: null, to: null, actor: 'seldom', actions: null, subjects: null };
-  const first = walked(auditStore(db).feed(tenantId, filter, null, 2));
+  const first = walked(auditStore(db).list(tenantId, filter, null, 2));
   expect(first.result.map(({ seq }) => seq)).toEqual([6_008, 3_008]);
-  const rest = walked(auditStore(db).feed(tenantId, filter, first.result.at(-1) ?? null, 2));
+  const rest = walked(auditStore(db).list(tenantId, filter, first.result.at(-1) ?? null, 2));
   expect(rest.result.map(({ seq }) => seq)).toEqual([8]);
-  const none = walked(auditStore(db).feed(tenantId, { ...filter, actor: 'nobody' }, null, 2));
+  const none = walked(auditStore(db).list(tenantId, { ...filter, actor: 'nobody' }, null, 2));
   expect(none).toMatchObject({ result: [] });
   expect(none.steps).toBeGreaterThan(2);
 
@@ -178,7 +178,7 @@ itAtNight('a chain is looked through a few thousand entries at a time, and nothi
       Array.from({ length: 1_000 }, (_, k) => ({ ...note(i * 1_000 + k), tenantId: other })),
     );
   }
-  const batched = walked(auditStore(db).feed(other, filter, null, 10));
+  const batched = walked(auditStore(db).list(other, filter, null, 10));
   expect(batched.result.map(({ seq, position }) => [seq, position])).toEqual([
     [7, 7],
     [4, 7],

@@ -6,11 +6,11 @@ import { instant } from '../../http/contract/fields.ts';
 import { micros } from '../../http/contract/hosted-time.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { listed } from '../../shared/truncated.ts';
+import { callEnd } from '../console/schemas.ts';
 import { decisionClass } from '../record/decision-class.ts';
 import { type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
 import { actionOf, callIdOf, classOf, parentSessionOf, sessionOf, textIn } from '../rules/decision.ts';
 import { flatFields } from '../rules/flat.ts';
-import { callEnd } from './schemas.ts';
 
 const object = z.record(z.string(), z.unknown());
 

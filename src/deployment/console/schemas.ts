@@ -1,8 +1,8 @@
 // Schemas of deployments that several nouns share.
 
 import { z } from 'zod';
-import { boolQuery, text } from '../http/contract/fields.ts';
-import { deploymentRecord } from './record.ts';
+import { boolQuery } from '../../http/contract/fields.ts';
+import { deploymentRecord } from '../record.ts';
 
 export const deployment = deploymentRecord.reply('console', 'one');
 
@@ -25,6 +25,3 @@ export const deployErrors = [
 
 /** Deploys a document with errors all the same; admins only. */
 export const forceQuery = z.object({ force: boolQuery });
-
-/** Reason for the deployment: kept with it and in the audit chain, and sent to dashboards. */
-export const deployReason = text(500);

@@ -1,8 +1,8 @@
 // Schemas of what people sign in with.
 import { z } from 'zod';
-import { env, text } from '../http/contract/fields.ts';
-import { anyEnv, maxEnvRoles } from '../shared/env-roles.ts';
-import { operatorRoles } from '../shared/principal.ts';
+import { anyEnv, maxEnvRoles } from '../../shared/env-roles.ts';
+import { operatorRoles } from '../../shared/principal.ts';
+import { env, text } from '../../shared/schemas.ts';
 
 /** An address to sign in with: lower-cased, because it names a user over all tenants. */
 export const email = z.email().max(255).toLowerCase();

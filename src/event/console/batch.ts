@@ -1,11 +1,13 @@
 // Batches of events as the console API's clients send them: from bytes, or a value read before, to events that can be
 // stored. One bad event never costs the others. event/use-cases/intake.ts stores the events.
+
 import type { CountLimit } from '../../admission/limit.ts';
-import { readManifest } from '../../agent/wire/manifest.ts';
+import { readManifest } from '../../agent/console/manifest.ts';
 import type { Hub } from '../../http/contract/handler.ts';
+import { RequestError } from '../../http/contract/request-error.ts';
 import { agentOf } from '../../shared/acting-agent.ts';
 import type { EventLoopBudget } from '../../shared/concurrency/event-loop-budget.ts';
-import { HubError } from '../../shared/error.ts';
+import type { HubError } from '../../shared/error.ts';
 import { changedFields } from '../../shared/json/exact-numbers.ts';
 import { isMapping } from '../../shared/json/mapping.ts';
 import { openObject, type Pausing, type Span } from '../../shared/json/outline.ts';
@@ -111,7 +113,7 @@ const keys = { list: 'events', other: 'agent_manifest' } as const;
 const limits = { maxValues: maxBatchValues, maxElements: maxBatchEvents };
 
 const noList = (): HubError =>
-  new HubError('validation_failed', 'The batch has no list of events. Send one in events.', {
+  new RequestError('validation_failed', 'The batch has no list of events. Send one in events.', {
     problems: [{ loc: ['body', 'events'], msg: 'must be a list' }],
   });
 
@@ -240,7 +242,7 @@ export function readParsedBatch(value: unknown, context: RepairContext, rounded?
   const map = isMapping(value) ? value : {};
   if (!Array.isArray(map.events)) throw noList();
   if (map.events.length > maxBatchEvents) {
-    throw new HubError(
+    throw new RequestError(
       'validation_failed',
       `The batch has more than ${maxBatchEvents} events. Send several batches.`,
       {

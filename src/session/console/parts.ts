@@ -1,8 +1,8 @@
 // Schemas of session values, a tenant's key-value store for agents, and the parts of their routes that both APIs share.
 
 import { z } from 'zod';
-import type { RouteDeclaration } from '../http/contract/route.ts';
-import { maxSessionValue, sessionKeyInput, sessionValueInput, sessionValueRecord } from './record.ts';
+import type { RouteDeclaration } from '../../http/contract/route.ts';
+import { maxSessionValue, sessionKeyInput, sessionValueInput, sessionValueRecord } from '../record.ts';
 
 const params = z.object(sessionKeyInput.shape);
 

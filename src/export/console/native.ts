@@ -1,7 +1,7 @@
 // Lines of an export in the hub's own words: those of the console API, and of the hosted API for audit entries.
-import { render as renderApproval } from '../../approval/wire.ts';
+import { render as renderApproval } from '../../approval/console/render.ts';
+import { render as renderEvent, renderOutcome } from '../../event/console/render.ts';
 import { callIdOf } from '../../event/rules/decision.ts';
-import { render as renderEvent, renderOutcome } from '../../event/wire/render.ts';
 import type { ExportRecord } from '../record.ts';
 
 type JsonFields = { readonly [name: string]: unknown };

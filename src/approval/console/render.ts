@@ -1,13 +1,13 @@
 // The parts of an approval request that both APIs read alike, and approvals in the words of the console API.
 
 import { z } from 'zod';
-import type { JsonObject } from '../contract/record.ts';
-import { instant } from '../http/contract/fields.ts';
-import { iso } from '../http/contract/render.ts';
-import { validationFailed } from '../http/contract/validation.ts';
-import { truncated } from '../shared/truncated.ts';
-import { type Approval, approvalRecord, type TimeoutEffect, type timeoutWord } from './record.ts';
-import { assigneeOf } from './rules/state.ts';
+import type { JsonObject } from '../../contract/record.ts';
+import { instant } from '../../http/contract/fields.ts';
+import { iso } from '../../http/contract/render.ts';
+import { validationFailed } from '../../http/contract/validation.ts';
+import { truncated } from '../../shared/truncated.ts';
+import { type Approval, approvalRecord, type TimeoutEffect, type timeoutWord } from '../record.ts';
+import { assigneeOf } from '../rules/state.ts';
 
 /** Bytes of JSON. */
 const maxPrincipal = 16 * 1024;
