@@ -24,6 +24,8 @@ const maxResults = 20;
 /** Names of one type that are compared: with fewer, none is missed. */
 const maxNames = 20_000;
 const namesAtOnce = 1_000;
+/** Time for calls that no index of call ids contains, in milliseconds: a search of all events takes seconds. */
+const callBudgetMs = 30;
 /** Agents that contain the search, and as many that contain its longest word. */
 const maxAgents = 200;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -179,7 +181,7 @@ async function byChosenId(
   const time = { now: clock.now(), staleAfterMs: settings.runStaleMs };
   const [runs, calls] = await Promise.all([
     store.runs.list(tenantId, { env, sessionId: id }, { limit: 5, offset: 0 }, time),
-    store.events.search(tenantId, { env, callId: id }, 5, null),
+    store.events.search(tenantId, { env, callId: id }, 5, null, 'newest', callBudgetMs),
   ]);
   return [
     ...runs.items.map(({ agentId, sessionId }) =>
