@@ -1,5 +1,5 @@
-// Reads of a store with many events, each in an open loop of its own: events, statistics and coverage in the console's
-// API, runs and agents in the hosted one.
+// Reads of a store with many events, each in an open loop of its own: events, statistics, coverage and the pages of the
+// web console in the console's API, runs and agents in the hosted one.
 import { randomUUID } from 'node:crypto';
 import { agentCount, batchSize, makeBatch } from '../batch.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
@@ -9,6 +9,7 @@ import type { Scenario, Target } from '../suite/results.ts';
 import { newHostedKey } from './hosted.ts';
 import { latencyFigure, measureSample, openScenario, runOpenRounds, type Samples } from './open-rounds.ts';
 import { NewestRows, newestRowsText } from './query-bound.ts';
+import { consoleReads, fillConsole } from './query-console.ts';
 import type { RunOptions } from './scenario.ts';
 
 const rareVerdict = 'call_rare';
@@ -18,6 +19,10 @@ const fastPerSecond = 20;
 const slowPerSecond = 2;
 /** The 99th percentile of fewer calls is that of the slowest, which is often the first one. */
 const leastCalls = 100;
+/** The same for the 95th percentile. */
+const leastCallsOf95 = 20;
+/** Of reads that one page of the web console sends, some of which have few places at once for a person. */
+const pagesPerSecond = 5;
 
 interface Question {
   /** Part of the figure's id. */
@@ -27,7 +32,7 @@ interface Question {
   readonly isSlow?: boolean;
   /** Milliseconds. */
   readonly atMost?: number;
-  readonly percentile?: 50 | 99;
+  readonly percentile?: 50 | 95 | 99;
 }
 
 const questions: readonly Question[] = [
@@ -102,6 +107,15 @@ interface Clients {
   readonly bound: NewestRows;
 }
 
+const rateOf = ({ isSlow, percentile }: Question): number =>
+  isSlow ? slowPerSecond : percentile === 95 ? pagesPerSecond : fastPerSecond;
+
+const secondsOf = (question: Question, seconds: number): number => {
+  const { isSlow, percentile = 99 } = question;
+  const least = isSlow || percentile === 50 ? 0 : percentile === 95 ? leastCallsOf95 : leastCalls;
+  return Math.max(seconds, least / rateOf(question));
+};
+
 /** Of each API. */
 const batchesOf = (rows: number): number => Math.max(1, Math.ceil(rows / 2 / batchSize));
 
@@ -136,35 +150,30 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   const token = await admin.newToken();
   report(`storing ${rows} events`, 0);
   await fillHub(hub, clients, keys[0] ?? '', await newHostedKey(hub.url, admin), rows);
+  const explained = await fillConsole(hub, admin, keys[0] ?? '');
+  const pathOf = ({ path }: Question): string =>
+    path
+      .replace('{hour}', new Date(Date.now() - 3.6e6).toISOString())
+      .replace('{now}', new Date().toISOString())
+      .replace('{event}', explained);
   const boundOrigin = await clients.bound.serve(hub.dataFolder, rows);
   const { requester } = clients;
   const agents = Math.min(agentCount, batchesOf(rows));
-  const secondsOfFast = Math.max(seconds, leastCalls / fastPerSecond);
-  const ask = (
-    { path, isSlow, percentile = 99 }: Question,
-    headers: { readonly [name: string]: string },
-    n: number,
-  ) =>
+  const ask = (question: Question, headers: { readonly [name: string]: string }, n: number) =>
     measureSample(hub.pid, [requester.pid], () =>
       requester.open({
         agents,
         origin: hub.url,
-        calls: [
-          {
-            method: 'GET',
-            path: path.replace('{hour}', new Date(Date.now() - 3.6e6).toISOString()),
-            headers,
-          },
-        ],
+        calls: [{ method: 'GET', path: pathOf(question), headers }],
         seed: seed + n,
-        seconds: isSlow || percentile !== 99 ? seconds : secondsOfFast,
-        perSecond: isSlow ? slowPerSecond : fastPerSecond,
+        seconds: secondsOf(question, seconds),
+        perSecond: rateOf(question),
         onRefusal: 'retry',
       }),
     );
   const measureHub = async (n: number): Promise<Samples> => {
     const samples: [string, Samples[string]][] = [];
-    for (const question of questions) {
+    for (const question of [...questions, ...consoleReads]) {
       samples.push([question.name, await ask(question, { Cookie: admin.cookie() }, n)]);
     }
     for (const question of hostedQuestions) {
@@ -181,7 +190,7 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
         origin: boundOrigin,
         calls: [{ method: 'GET', path: '/?agent={agent}', headers: {} }],
         seed: seed + n,
-        seconds: secondsOfFast,
+        seconds: Math.max(seconds, leastCalls / fastPerSecond),
         perSecond: fastPerSecond,
       }),
     }),
@@ -189,15 +198,16 @@ async function runOn(hub: Hub, clients: Clients, options: RunOptions) {
   return openScenario(options, rounds, {
     name: 'query',
     parameters: { rows, seconds, per_second: fastPerSecond, slow_per_second: slowPerSecond },
-    figures: [...questions, ...hostedQuestions].map(({ name, what, percentile = 99, atMost }) =>
-      latencyFigure(rounds, {
-        id: `query.${name}_p${percentile}`,
-        what,
-        sample: name,
-        percentile,
-        ...(name === 'newest' ? { bound: { name, what: newestRowsText } } : {}),
-        ...(atMost === undefined ? {} : { target: { at_most: atMost, of: 'value' } satisfies Target }),
-      }),
+    figures: [...questions, ...consoleReads, ...hostedQuestions].map(
+      ({ name, what, percentile = 99, atMost }) =>
+        latencyFigure(rounds, {
+          id: `query.${name}_p${percentile}`,
+          what,
+          sample: name,
+          percentile,
+          ...(name === 'newest' ? { bound: { name, what: newestRowsText } } : {}),
+          ...(atMost === undefined ? {} : { target: { at_most: atMost, of: 'value' } satisfies Target }),
+        }),
     ),
   });
 }

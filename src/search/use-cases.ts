@@ -5,6 +5,7 @@ import type { Bundles } from '../bundle/use-cases/bundles.ts';
 import type { Keys } from '../key/use-cases.ts';
 import { holdsRole, seesAgent, seesEnv, visibleEnvOf, visibleEnvs } from '../shared/access.ts';
 import { type Env, environments, isAgentId } from '../shared/ids.ts';
+import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { bestMatches, type NameSearch, nameSearch, type Thing, type ThingType } from './rules.ts';
@@ -20,14 +21,26 @@ type Ports = Pick<AppPorts, 'store' | 'clock' | 'settings'> & {
 };
 
 const maxResults = 20;
-/** Names of one type that are compared. */
-const maxNames = 1_000;
+/** Names of one type that are compared: with fewer, none is missed. */
+const maxNames = 20_000;
+const namesAtOnce = 1_000;
+/** Time for calls that no index of call ids contains, in milliseconds: a search of all events takes seconds. */
+const callBudgetMs = 30;
 /** Agents that contain the search, and as many that contain its longest word. */
 const maxAgents = 200;
-const firstPage = { limit: maxNames, offset: 0 };
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const thing = (type: ThingType, id: string, name: string, hint = ''): Thing => ({ type, id, name, hint });
+
+/** The items of a list's pages. */
+async function itemsOf<T>(list: (page: PageRequest) => Promise<Page<T>>): Promise<readonly T[]> {
+  const items: T[] = [];
+  for (;;) {
+    const page = await list({ limit: namesAtOnce, offset: items.length });
+    items.push(...page.items);
+    if (!page.more || page.items.length === 0 || items.length >= maxNames) return items;
+  }
+}
 
 export const createThingSearches = (ports: Ports): ThingSearches => ({
   async search(principal, text) {
@@ -89,24 +102,26 @@ async function library(
 ): Promise<readonly Thing[]> {
   const { tenantId } = principal;
   const [contracts, compositions, documents] = await Promise.all([
-    store.contracts.list(tenantId, { search: longest }, firstPage),
-    store.compositions.list(tenantId, firstPage),
-    bundles.list(principal, firstPage),
+    itemsOf((page) => store.contracts.list(tenantId, { search: longest }, page)),
+    itemsOf((page) => store.compositions.list(tenantId, page)),
+    itemsOf((page) => bundles.list(principal, page)),
   ]);
   return [
-    ...contracts.items.map((one) => thing('contract', one.contractId, one.name, one.description ?? '')),
-    ...compositions.items.map(({ name, description }) => thing('composition', name, name, description ?? '')),
-    ...documents.items.map(({ name, latestVersion }) => thing('bundle', name, name, `v${latestVersion}`)),
+    ...contracts.map((one) => thing('contract', one.contractId, one.name, one.description ?? '')),
+    ...compositions.map(({ name, description }) => thing('composition', name, name, description ?? '')),
+    ...documents.map(({ name, latestVersion }) => thing('bundle', name, name, `v${latestVersion}`)),
   ];
 }
 
 /** The newest definition of each tool of a server in an environment. */
 async function tools({ store }: Ports, principal: Principal): Promise<readonly Thing[]> {
   const envs = environments.filter((env) => seesEnv(principal, env));
-  const pages = await Promise.all(
-    envs.map((env) => store.tools.listEntries(principal.tenantId, { env, server: null }, firstPage)),
+  const lists = await Promise.all(
+    envs.map((env) =>
+      itemsOf((page) => store.tools.listEntries(principal.tenantId, { env, server: null }, page)),
+    ),
   );
-  const entries = pages.flatMap(({ items }) => items);
+  const entries = lists.flat();
   const newest = new Map<string, (typeof entries)[number]>();
   for (const entry of entries) {
     const key = JSON.stringify([entry.env, entry.server, entry.tool]);
@@ -117,22 +132,21 @@ async function tools({ store }: Ports, principal: Principal): Promise<readonly T
 
 async function administered({ store, keys }: Ports, principal: Principal): Promise<readonly Thing[]> {
   const { tenantId } = principal;
-  const none = { items: [] };
   const isOperator = holdsRole(principal, 'operator', null);
   const isAdmin = holdsRole(principal, 'admin', null);
   const [channels, apiKeys, users, accounts] = await Promise.all([
-    isOperator ? store.channels.list(tenantId, firstPage) : none,
-    isOperator ? keys.list(principal, firstPage) : none,
-    isAdmin ? store.tenants.listUsers(tenantId, firstPage) : none,
-    isAdmin ? store.serviceAccounts.list(tenantId, firstPage) : none,
+    isOperator ? itemsOf((page) => store.channels.list(tenantId, page)) : [],
+    isOperator ? itemsOf((page) => keys.list(principal, page)) : [],
+    isAdmin ? itemsOf((page) => store.tenants.listUsers(tenantId, page)) : [],
+    isAdmin ? itemsOf((page) => store.serviceAccounts.list(tenantId, page)) : [],
   ]);
   return [
-    ...channels.items.map(({ id, name, kind }) => thing('channel', id, name, kind)),
-    ...apiKeys.items.map(({ id, label, prefix, env }) =>
+    ...channels.map(({ id, name, kind }) => thing('channel', id, name, kind)),
+    ...apiKeys.map(({ id, label, prefix, env }) =>
       thing('key', id, label ?? prefix, `${prefix} ${env ?? ''}`.trim()),
     ),
-    ...users.items.map(({ id, email }) => thing('person', id, email)),
-    ...accounts.items.map(({ id, name }) => thing('service_account', id, name)),
+    ...users.map(({ id, email }) => thing('person', id, email)),
+    ...accounts.map(({ id, name }) => thing('service_account', id, name)),
   ];
 }
 
@@ -167,7 +181,7 @@ async function byChosenId(
   const time = { now: clock.now(), staleAfterMs: settings.runStaleMs };
   const [runs, calls] = await Promise.all([
     store.runs.list(tenantId, { env, sessionId: id }, { limit: 5, offset: 0 }, time),
-    store.events.search(tenantId, { env, callId: id }, 5, null),
+    store.events.search(tenantId, { env, callId: id }, 5, null, 'newest', callBudgetMs),
   ]);
   return [
     ...runs.items.map(({ agentId, sessionId }) =>

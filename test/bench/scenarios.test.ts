@@ -10,6 +10,7 @@ import { scenarios } from '../../bench/scenarios/index.ts';
 import { findDisturbances, ingestFigures, limitOf } from '../../bench/scenarios/ingest.ts';
 import { nightlyRuns } from '../../bench/scenarios/nightly.ts';
 import { latencyFigure, openScenario } from '../../bench/scenarios/open-rounds.ts';
+import { consoleReads } from '../../bench/scenarios/query-console.ts';
 import { type RunOptions, skippedScenario } from '../../bench/scenarios/scenario.ts';
 import { shortRuns } from '../../bench/scenarios/short.ts';
 import { stormFigures } from '../../bench/scenarios/storm.ts';
@@ -30,7 +31,13 @@ const options: RunOptions = {
 
 /** By scenario: figures that it must have. */
 const expected = [
-  ['query', ['query.newest_p99', 'query.rare_p99', 'query.coverage_p50', 'query.runs_p50']],
+  [
+    'query',
+    [
+      ...['query.newest_p99', 'query.rare_p99', 'query.coverage_p50', 'query.runs_p50'],
+      ...consoleReads.map(({ name }) => `query.${name}_p95` as const),
+    ],
+  ],
   ['hosted', ['hosted.ingest_rate', 'hosted.ingest_time', 'hosted.bundle_memory']],
   [
     'evaluate',

@@ -18,11 +18,15 @@ import { runsOf } from '../runs.ts';
 const seed = process.env.SEED ?? '1';
 const kills = runsOf(5, 2);
 
-/** Every third call is denied, and each agent has two sessions. */
+/** Every third call is denied. Each agent has two sessions, and all have three policy versions. */
 function eventOf(callId: string, agentId: string) {
   const n = Number(callId.split('/').at(-1));
   const denial = n % 3 === 0 ? { verdict: 'call_denied' } : {};
-  const payload = { session_id: `session-${n % 2}`, decision_name: n % 3 === 0 ? 'a' : null };
+  const payload = {
+    session_id: `session-${n % 2}`,
+    decision_name: n % 3 === 0 ? `contract-${n}` : null,
+    policy_version: `policy-${n % 3}`,
+  };
   return { ...event(callId, agentId), ...denial, payload };
 }
 

@@ -1,5 +1,5 @@
 // Things by name: which match, in which order, and who finds which.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { bestMatches, nameSearch, type Thing } from '../../src/search/rules.ts';
 import { deploy } from '../deployment/deploy.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -117,6 +117,15 @@ it('finds records by their ids, in the environments that the person sees', async
   const elsewhere: UserCaller = { ...user, roles: [{ role: 'admin', env: 'staging' }] };
   for (const id of [approval.id, deployment.id, byCall?.id ?? '', 'call-77', 'night-run'])
     expect((await find(id, elsewhere)).filter(({ type }) => type !== 'bundle')).toEqual([]);
+});
+
+it('gives a moment to calls that no index contains, because each text may be the id of one', async () => {
+  const search = vi.spyOn(t.hub.store.events, 'search');
+  await find('refund');
+  const budgets = search.mock.calls.map(([, , , , , budgetMs]) => budgetMs ?? Number.POSITIVE_INFINITY);
+  search.mockRestore();
+  expect(budgets.length).toBeGreaterThan(0);
+  expect(Math.max(...budgets)).toBeLessThanOrEqual(50);
 });
 
 it.each(['', 'x'.repeat(201), 'a\u0000b'])('refuses %j', async (q) => {

@@ -1,9 +1,10 @@
 // Items that need attention: each source, the order, and who reads which items.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
 import { aStream } from '../conformance/agent-streams.ts';
+import { aDelivery } from '../conformance/channels.ts';
 import { deploy } from '../deployment/deploy.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -115,6 +116,83 @@ it('is shown to those who may read its subject', async () => {
   await expect(attention(elsewhere, { env: 'production' })).rejects.toMatchObject({
     code: 'role_required',
   });
+});
+
+it('is a channel whose latest three attempts failed, for operators', async () => {
+  const config = { url: 'http://127.0.0.1:9/hook', secret: 'key' };
+  const { body } = await t.call(
+    'createChannel',
+    { body: { name: 'ops', channel_type: 'webhook', config } },
+    user,
+  );
+  const now = t.clock.now();
+  const attempt = (hoursAgo: number, failure: 'status' | 'timeout' | null) => ({
+    at: now - hoursAgo * 3_600_000,
+    durationMs: 5,
+    status: failure === null ? 200 : 500,
+    failure,
+  });
+  const record = (...log: ReturnType<typeof attempt>[]) =>
+    t.hub.store.deliveries.create(
+      aDelivery({ tenantId: user.tenantId, channelId: body.id, createdAt: now, log }),
+    );
+  await record(attempt(5, 'status'), attempt(3, 'status'));
+  await record(attempt(4, null), attempt(2, 'status'));
+  await t.clock.advance(6_000);
+  expect(await attention()).toEqual([]);
+  await record(attempt(1, 'timeout'));
+  await t.clock.advance(6_000);
+  const [item] = await attention();
+  expect(item).toEqual({
+    ...{ kind: 'delivery_failing', severity: 'high', env: null, deadline: null, count: 3 },
+    subject: { type: 'channel', id: body.id, name: 'ops' },
+    since: iso(now - 3 * 3_600_000),
+    facts: { channel_kind: 'webhook' },
+  });
+  expect(await attention({ ...user, roles: [{ role: 'operator', env: '*' }] })).toHaveLength(1);
+  expect(await attention({ ...user, roles: [{ role: 'viewer', env: '*' }] })).toEqual([]);
+});
+
+it('is a store with little room, or one that refuses writes, for admins', async () => {
+  const storage = vi.spyOn(t.hub.health, 'storage');
+  for (const [state, severity] of [
+    ['low', 'medium'],
+    ['reserved', 'high'],
+    ['damaged', 'high'],
+  ] as const) {
+    storage.mockReturnValue({ state, freeBytes: 700, reserveBytes: 512 });
+    await t.clock.advance(6_000);
+    expect(await attention()).toEqual([
+      {
+        ...{ kind: 'store', severity, env: null, since: null, deadline: null, count: 1 },
+        subject: { type: 'store', id: 'store', name: state },
+        facts: { state, free_bytes: 700 },
+      },
+    ]);
+    expect(await attention({ ...user, roles: [{ role: 'operator', env: '*' }] })).toEqual([]);
+  }
+});
+
+it('is a token of a service account in its last 14 days, for admins', async () => {
+  const roles = [{ role: 'viewer', env: '*' }];
+  const { body: account } = await t.call('createServiceAccount', { body: { name: 'ci', roles } }, user);
+  const params = { account_id: account.id };
+  const create = async (label: string, expires_in_days: number) =>
+    (await t.call('createServiceToken', { params, body: { label, expires_in_days } }, user)).body;
+  await create('later', 15);
+  const token = await create('soon', 14);
+  expect(await attention()).toEqual([
+    {
+      ...{ kind: 'key_expiring', severity: 'medium', env: null, since: null, count: 1 },
+      subject: { type: 'service_account', id: account.id, name: 'ci' },
+      deadline: token.expires_at,
+      facts: { token: 'soon' },
+    },
+  ]);
+  expect(await attention({ ...user, roles: [{ role: 'operator', env: '*' }] })).toEqual([]);
+  await t.call('revokeServiceToken', { params: { ...params, token_id: token.id } }, user);
+  await t.clock.advance(6_000);
+  expect(await attention()).toEqual([]);
 });
 
 it('the overview compares a range with the one before', async () => {

@@ -117,6 +117,16 @@ export const severities = {
   notice: { word: 'Notice', tone: 'tone-unknown' },
 } as const;
 
-/** The loaded rows of a list with pages: `3 runs`, or `100+ runs; scroll for more`. */
-export const loadedText = (size: number, noun: string, hasMore: boolean, nouns = `${noun}s`): string =>
-  hasMore ? `${count(size)}+ ${nouns}; scroll for more` : counted(size, noun, nouns);
+/** Rows after which a list loads no more. */
+export const maxRows = 2_000;
+
+/**
+ * The loaded rows of a list with pages: `3 runs`, `100+ runs; scroll for more`, or `2,000 runs loaded. For others,
+ * narrow the list`.
+ */
+export function loadedText(size: number, noun: string, hasMore: boolean, nouns = `${noun}s`): string {
+  if (!hasMore) return counted(size, noun, nouns);
+  return size < maxRows
+    ? `${count(size)}+ ${nouns}; scroll for more`
+    : `${count(size)} ${nouns} loaded. For others, narrow the list`;
+}

@@ -7,6 +7,7 @@ import type { ThingLink } from '../lib/address.ts';
 import { after } from '../lib/browser.ts';
 import { readOn, useFirstRow } from '../lib/query.ts';
 import { useFilters } from '../lib/search.ts';
+import { maxRows } from '../lib/text.ts';
 import { Field } from './form.tsx';
 import { usePhone } from './narrow.ts';
 import { Skeleton } from './parts.tsx';
@@ -15,7 +16,7 @@ import { QueryResult, type QueryState } from './query-result.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 export interface PeekListProps<R> extends Omit<TableProps<R>, 'chosen' | 'onOpen' | 'linkOf'> {
-  /** Further pages load at the end of the list, and until one has a row. */
+  /** Further pages load at the end of the list, up to `maxRows`, and until one has a row. */
   readonly query: QueryState<unknown>;
   /** The data belongs to the previous filters. */
   readonly isOld?: boolean;
@@ -71,7 +72,9 @@ export function PeekList<R extends RowData>(props: PeekListProps<R>): JSX.Elemen
       >
         {() => (
           <Table
-            onEnd={() => readOn(query)}
+            onEnd={() => {
+              if (rows.length < maxRows) readOn(query);
+            }}
             {...table}
             {...(linkOf ? { linkOf } : {})}
             {...(peek || linkOf ? { chosen: id, onOpen: open } : {})}

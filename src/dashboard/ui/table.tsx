@@ -15,7 +15,7 @@ import {
 } from 'react';
 import { usePrefs } from '../lib/prefs.ts';
 import { onFirstInput, usePlace } from '../lib/scroll.ts';
-import { counted } from '../lib/text.ts';
+import { counted, maxRows } from '../lib/text.ts';
 import { type AddTerm, CellTerms } from './cell-terms.tsx';
 import { useCopyCell } from './copy-cell.ts';
 import { followDrag } from './drag.ts';
@@ -46,9 +46,6 @@ export interface TableProps<R> extends ModelProps<R>, Omit<RowActs<R>, 'onTick'>
   /** Content of the bar above the table; a text is muted. Default: the number of rows. */
   readonly bar?: ReactNode;
 }
-
-/** Maximum of rows that load before a sort, so that it covers all of them. */
-const maxSorted = 10_000;
 
 /** Height of a card before its measurement, in pixels. */
 const cardHeight = 76;
@@ -84,7 +81,7 @@ function useWindow<R extends RowData>(
   useEffect(() => {
     const isNearEnd = rows.length > 0 && last >= rows.length - 5;
     // A sort of a part of the rows would mislead, so the other pages load first.
-    if (isNearEnd || (isSorted && rows.length < maxSorted)) onEnd?.();
+    if (isNearEnd || (isSorted && rows.length < maxRows)) onEnd?.();
   }, [last, rows.length, onEnd, isSorted]);
   const isRestored = useRef(initial === 0);
   // A list that became shorter never reaches the place. It must not move under a person who reads it.

@@ -187,7 +187,9 @@ class SlicedScans implements EventScans {
         if (page.searchedTo !== undefined) return { searchedTo: page.searchedTo };
         cursor = page.next;
         const last = page.events.at(-1);
-        if (this.#clock.monotonic() >= until && last) return { searchedTo: last.timestamp };
+        // A newer count has taken the permit.
+        const mustEnd = scan.isEnded || this.#clock.monotonic() >= until;
+        if (mustEnd && last) return { searchedTo: last.timestamp };
       }
     });
   }

@@ -7,7 +7,7 @@ import { linkTo } from '../../lib/address.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { readOn, useCall, usePageRows, usePages } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv, useFilters } from '../../lib/search.ts';
-import { count, counted, duration, loadedText } from '../../lib/text.ts';
+import { count, counted, duration, loadedText, maxRows } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { NameLink } from '../../ui/names.tsx';
 import { Button, Data, Empty, Env, TimeWords } from '../../ui/parts.tsx';
@@ -224,7 +224,9 @@ function RunningAgents({ matrix }: { readonly matrix: Matrix | undefined }): JSX
             row="agent"
             sortAs="agents_sort"
             rows={rows}
-            onEnd={() => readOn(agents)}
+            onEnd={() => {
+              if (rows.length < maxRows) readOn(agents);
+            }}
             bar={loadedText(rows.length, 'agent', agents.hasNextPage)}
             columns={columns}
             keyOf={(row) => row.agent_id}

@@ -7,7 +7,7 @@ import { argumentLine } from '../../lib/argument-line.ts';
 import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page-query.ts';
 import { usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
-import { count, counted, textOrNull } from '../../lib/text.ts';
+import { loadedText, textOrNull } from '../../lib/text.ts';
 import {
   envColumn,
   instantColumn,
@@ -60,13 +60,7 @@ export function History({ page }: { readonly page: PageQuery }): JSX.Element {
     columns,
     keyOf: (one) => one.id,
     linkOf: (one) => linkTo.approval(one.id),
-    bar: (
-      <span className="muted numbers">
-        {hasNextPage
-          ? `${count(rows.length)} newest decisions loaded; scroll for more`
-          : counted(rows.length, 'decision')}
-      </span>
-    ),
+    bar: <span className="muted numbers">{loadedText(rows.length, 'decision', hasNextPage)}</span>,
     empty: q
       ? { title: 'No decisions match these filters', text: 'Change the query.' }
       : {

@@ -5,7 +5,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { usePageQuery } from '../../lib/page-query.ts';
 import { readOn, useCall, useFirstRow, useIsOld, usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, maxRows } from '../../lib/text.ts';
 import { Views } from '../../ui/list.tsx';
 import { usePhone } from '../../ui/narrow.ts';
 import { Empty, PageHead, Skeleton } from '../../ui/parts.tsx';
@@ -63,7 +63,8 @@ export default function Approvals(): JSX.Element {
   const visible = view === 'mine' ? list : list.filter((one) => isSnoozed(one) === (view === 'snoozed'));
   // A page without a visible row is passed over, but not in search of snoozed calls that are all listed.
   const snoozedCount = useSnoozedCount();
-  const mayHaveMore = view !== 'snoozed' || visible.length < snoozedCount;
+  const isFull = list.length >= maxRows;
+  const mayHaveMore = !isFull && (view !== 'snoozed' || visible.length < snoozedCount);
   useFirstRow(pending, view === 'decided' || visible.length > 0 || !mayHaveMore);
   return (
     <div className="page approvals-page">
@@ -103,14 +104,21 @@ export default function Approvals(): JSX.Element {
             }
           >
             {() => (
-              <Queue
-                key={view}
-                list={visible}
-                narrowed={q !== '' || view === 'mine'}
-                isSnoozed={view === 'snoozed'}
-                isCut={isCut}
-                onEnd={() => mayHaveMore && readOn(pending)}
-              />
+              <>
+                <Queue
+                  key={view}
+                  list={visible}
+                  narrowed={q !== '' || view === 'mine'}
+                  isSnoozed={view === 'snoozed'}
+                  isCut={isCut}
+                  onEnd={() => mayHaveMore && readOn(pending)}
+                />
+                {isFull && isCut && (
+                  <p className="muted numbers">
+                    {count(list.length)} calls that expire first. For later ones, narrow the query
+                  </p>
+                )}
+              </>
             )}
           </QueryResult>
         )}

@@ -12,7 +12,7 @@ import { pagesKey, queries, readOn, usePageRows, usePages } from '../../lib/quer
 import { type Span, spanOf } from '../../lib/range.ts';
 import { useFilter, useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
-import { count, counted, visible } from '../../lib/text.ts';
+import { count, counted, maxRows, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { useFrames } from '../../live/use-frames.ts';
 import { Select, ZoneSelect } from '../../ui/form.tsx';
@@ -38,8 +38,6 @@ import { TailView } from './tail.tsx';
 
 /** Rows in an answer: a small page arrives sooner, and the next one loads while a person reads. */
 const pageSize = 100;
-/** Maximum of rows in memory. */
-const maxRows = 2_000;
 /** Minimum time between two reloads of a live list, in milliseconds. */
 const followMs = 1_000;
 /** Time limits of the first search and of the ones that go on, in milliseconds. */

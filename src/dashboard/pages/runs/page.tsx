@@ -4,6 +4,7 @@ import { runGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { useHostedAction } from '../../lib/hosted-query.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
+import { readOn } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
@@ -63,6 +64,7 @@ export default function Runs(): JSX.Element {
         name="runs"
         query={query}
         rows={rows}
+        onEnd={() => readOn(query)}
         columns={runColumns}
         keyOf={keyOf}
         linkOf={linkOf}

@@ -4,7 +4,7 @@ import type { JSX } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { readOn, useFirstRow } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
-import { count, counted, loadedText, visible } from '../../lib/text.ts';
+import { count, counted, loadedText, maxRows, visible } from '../../lib/text.ts';
 import { envColumn, nameColumn, numberColumn, timeColumn } from '../../ui/columns.tsx';
 import { Tabbed } from '../../ui/list.tsx';
 import { NameLink } from '../../ui/names.tsx';
@@ -80,7 +80,7 @@ function Waiting({ query, tools: { pins, toReview, hasMoreUndecided } }: ListPro
   const isPaused = hasMoreUndecided && searched >= maxSearched;
   useFirstRow(undecided, toReview.length > 0 || isPaused);
   if (toReview.length > 0)
-    return <Definitions pins={toReview} hasMore={hasMoreUndecided} onEnd={() => readOn(undecided)} />;
+    return <Definitions pins={toReview} hasMore={hasMoreUndecided} query={undecided} />;
   if (isPaused)
     return (
       <Empty
@@ -112,7 +112,7 @@ function All({ query, tools: { pins, hasMore } }: ListProps): JSX.Element {
           <Button onClick={() => change({ view: 'all', server: undefined })}>Show all servers</Button>
         </div>
       )}
-      <Definitions pins={pins} hasMore={hasMore} onEnd={() => readOn(query)} />
+      <Definitions pins={pins} hasMore={hasMore} query={query} />
     </>
   );
 }
@@ -152,8 +152,12 @@ const columns: readonly Column<ToolPin>[] = [
 const Definitions = ({
   pins,
   hasMore,
-  onEnd,
-}: Readonly<{ pins: readonly ToolPin[]; hasMore: boolean; onEnd: () => void }>): JSX.Element => (
+  query,
+}: Readonly<{
+  pins: readonly ToolPin[];
+  hasMore: boolean;
+  query: QueryState<unknown>;
+}>): JSX.Element => (
   <Table
     name="tools"
     row="definition"
@@ -161,6 +165,8 @@ const Definitions = ({
     columns={columns}
     keyOf={({ id }) => id}
     bar={loadedText(pins.length, 'definition', hasMore)}
-    onEnd={onEnd}
+    onEnd={() => {
+      if (pins.length < maxRows) readOn(query);
+    }}
   />
 );

@@ -11,7 +11,11 @@ interface StoredEvent {
   readonly agent_id: string;
   readonly tool_name: string;
   readonly verdict: string;
-  readonly payload: { readonly session_id?: string };
+  readonly payload: {
+    readonly session_id?: string;
+    readonly decision_name?: string | null;
+    readonly policy_version?: string;
+  };
   readonly sample?: boolean;
 }
 
@@ -113,12 +117,28 @@ export async function checkChain(
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, one) => total + one, 0);
 
-/** Overview and series of the last 24 hours, in which all events lie. @returns each difference in words */
+/** Of an event that belongs to no series. */
+const noValue = '';
+
+/** The value of each event by which its series is counted. No list has more values than a request ranks. */
+const seriesKeys: { readonly [by: string]: (event: StoredEvent) => string } = {
+  total: () => 'null',
+  agent: ({ agent_id }) => agent_id,
+  tool: ({ tool_name }) => tool_name,
+  contract: ({ payload }) => payload.decision_name ?? noValue,
+  version: ({ payload }) => payload.policy_version ?? noValue,
+};
+
+/**
+ * Overview and series of the last 24 hours, in which all events lie, those of the sample run apart.
+ * @returns each difference in words
+ */
 export async function checkStatistics(
   fleet: Fleet,
   cookie: string,
-  stored: readonly StoredEvent[],
+  all: readonly StoredEvent[],
 ): Promise<string[]> {
+  const stored = all.filter(({ sample }) => !sample);
   const differences: string[] = [];
   const compare = (what: string, value: unknown, recount: number): void => {
     if (value !== recount) differences.push(`${what}: ${value}, and ${recount} by a recount`);
@@ -126,13 +146,9 @@ export async function checkStatistics(
   const overview = (await fleet.must('GET', '/api/v1/stats/overview', { cookie })).output;
   compare('events_24h', overview.events_24h, stored.length);
   compare('denials_24h', overview.denials_24h, stored.filter(isDenied).length);
-  const keys = {
-    total: () => 'null',
-    agent: ({ agent_id }: StoredEvent) => agent_id,
-    tool: ({ tool_name }: StoredEvent) => tool_name,
-  };
-  for (const [by, keyOf] of Object.entries(keys)) {
+  for (const [by, keyOf] of Object.entries(seriesKeys)) {
     const tallies = new Map(tally(stored, keyOf));
+    tallies.delete(noValue);
     const { output } = await fleet.must('GET', `/api/v1/stats/series?by=${by}&top=20`, { cookie });
     for (const { value, total, allowed, denied } of output.series) {
       const recount = tallies.get(String(value));

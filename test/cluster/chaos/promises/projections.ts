@@ -1,8 +1,8 @@
-// Promise 11: nodes are killed while runs are reported. Runs equal a recount of the events, the audit chain has no gap,
-// no fork and each decision once, and of all who ask for the sample run at once there is one.
+// Promise 11: nodes are killed while runs are reported. Runs and series equal a recount of the events, the audit chain
+// has no gap, no fork and each decision once, and of all who ask for the sample run at once there is one.
 import { eventually } from '../../nodes.ts';
 import type { Request } from '../caller.ts';
-import { checkChain, checkRuns, readStored } from '../check/derived.ts';
+import { checkChain, checkRuns, checkStatistics, readStored } from '../check/derived.ts';
 import { kills, perform } from '../faults.ts';
 import { Tenant } from '../tenant.ts';
 import { rest, type Suite } from '../trial.ts';
@@ -10,19 +10,23 @@ import { rest, type Suite } from '../trial.ts';
 /** A batch whose node died and that nobody sent again is counted when its token is a minute old. */
 const countedMs = 90_000;
 
-const report = (call: string, agent: string, session: string, denied: boolean) => ({
+const report = (call: string, agent: string, session: string, n: number) => ({
   call_id: call,
   agent_id: agent,
-  tool_name: 'read_file',
-  verdict: denied ? 'call_denied' : 'call_allowed',
+  tool_name: `tool-${n % 2}`,
+  verdict: n % 3 === 0 ? 'call_denied' : 'call_allowed',
   mode: 'enforce',
   timestamp: new Date().toISOString(),
-  payload: { session_id: session, decision_name: denied ? 'no-secrets' : null },
+  payload: {
+    session_id: session,
+    decision_name: n % 3 === 0 ? `no-secrets-${n}` : null,
+    policy_version: `policy-${n % 4}`,
+  },
 });
 
 export const projections: Suite = {
   promise: 11,
-  title: 'runs, audit chain and sample run while nodes are killed',
+  title: 'runs, series, audit chain and sample run while nodes are killed',
 
   async run({ fleet, random, history, of, beside }) {
     const tenant = await Tenant.create(fleet, random);
@@ -42,7 +46,7 @@ export const projections: Suite = {
         const agent = `agent-${n % 4}`;
         for (let batch = 0; !signal.aborted; batch++) {
           const events = Array.from({ length: 6 }, (_, i) =>
-            report(`${chance.seed}/${batch}/${i}`, agent, `session-${batch % 3}`, i === 0),
+            report(`${chance.seed}/${batch}/${i}`, agent, `session-${batch % 3}`, i),
           );
           for (let attempt = 0; attempt < 6 && !signal.aborted; attempt++) {
             const node = fleet.route(chance) ?? fleet.at(0);
@@ -82,6 +86,7 @@ export const projections: Suite = {
       wrong = [
         ...(await checkRuns(fleet, operator, stored, 1)),
         ...(await checkChain(fleet, operator, stored)),
+        ...(await checkStatistics(fleet, tenant.cookie, stored)),
       ];
       return wrong.length === 0 ? true : undefined;
     };
