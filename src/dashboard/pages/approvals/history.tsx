@@ -1,9 +1,9 @@
 // Decided approvals: decider, time, channel and reason.
 import type { JSX } from 'react';
+import { argumentLine } from '../../../approval/rules/argument-line.ts';
 import { approvalGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
-import { argumentLine } from '../../lib/argument-line.ts';
 import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page-query.ts';
 import { usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';

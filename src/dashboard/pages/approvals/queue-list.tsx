@@ -12,7 +12,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { argumentLine } from '../../lib/argument-line.ts';
+import { argumentLine } from '../../../approval/rules/argument-line.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { Button, Data, Env, Line, Name, Verdict } from '../../ui/parts.tsx';
 import { type AlikeCalls, moneyIn } from './alike.ts';
