@@ -24,8 +24,11 @@ import { Take } from './take.tsx';
 const urgentMs = 60_000;
 const around = 2 * Math.PI * 15;
 
-/** Time left, as a ring and as text. */
-export function Countdown({ approval }: { readonly approval: Approval }): JSX.Element {
+/** Time left, as a ring and as text. In a row, where it stands first, only screen readers get its last word. */
+export function Countdown({
+  approval,
+  isRow = false,
+}: Readonly<{ approval: Approval; isRow?: boolean }>): JSX.Element {
   const left = Math.max(0, deadlineOf(approval) - useNow(1_000));
   const part = Math.min(1, left / (approval.timeout_seconds * 1000));
   return (
@@ -43,7 +46,14 @@ export function Countdown({ approval }: { readonly approval: Approval }): JSX.El
           strokeDasharray={`${part * around} ${around}`}
         />
       </svg>
-      {left === 0 ? 'expired' : `${duration(left)} left`}
+      {left === 0 ? (
+        'expired'
+      ) : (
+        <span>
+          {duration(left)}
+          <span className={isRow ? 'heard' : undefined}> left</span>
+        </span>
+      )}
     </TimeWords>
   );
 }
