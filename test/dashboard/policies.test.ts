@@ -305,3 +305,19 @@ it('closes the peek of a list before a dialog opens, so that no form stands over
   noFaults(seen);
   await seen.context.close();
 });
+
+it('narrows contracts by the facets of their list, and names them where nothing matches', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/policies?tag=none');
+  await page.getByText('No contracts match these filters').waitFor();
+  // A value of the address that no contract has stands among the options.
+  expect(await page.getByLabel('Tag', { exact: true }).inputValue()).toBe('none');
+  await page.getByLabel('Tag', { exact: true }).selectOption('');
+  await page.getByText('3 contracts in the library.').waitFor();
+  await page.getByLabel('Type').selectOption('post');
+  await page.getByText('No contracts match these filters').waitFor();
+  expect(page.url()).toContain('type=post');
+  noFaults(seen);
+  await seen.context.close();
+});
