@@ -48,7 +48,7 @@ export const inboxLanguage: QueryLanguage = {
 
 export function History({ page }: { readonly page: PageQuery }): JSX.Element {
   const env = useEnv();
-  const q = page.problem ? '' : page.text;
+  const { q } = page;
   const query = { limit: pageSize, ...(env ? { env } : {}), ...(q ? { q } : {}) };
   const approvalsQuery = usePages('listApprovals', { query });
   const rows = usePageRows(approvalsQuery, ({ reply }) => reply.filter((one) => one.status !== 'pending'));
