@@ -1,4 +1,5 @@
-// The system page: problems with their remedies; lag, store, disk, bus and workers. Admins also see the nodes with their shards, and the queues.
+// The system page: problems with their remedies; lag, store, disk, bus and workers. Admins also see the nodes with
+// their shards, and the queues.
 import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
