@@ -84,8 +84,8 @@ export function RunHistory({
                     <Name text={event.tool_name} />
                   </Link>
                 )}
-                <DecidedBy event={event} />
                 <Line mono text={argumentLine(event.tool_args)} />
+                <DecidedBy event={event} />
               </span>
             </li>
           ))}
