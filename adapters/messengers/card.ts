@@ -1,6 +1,7 @@
 // Content that people read, before any platform's markup: a title, facts, the agent's own words. This file cuts texts
 // and makes them visible; each platform escapes the texts that it writes.
 import type { Approval } from '../../src/approval/record.ts';
+import { argumentLine } from '../../src/approval/rules/argument-line.ts';
 import type { JsonObject } from '../../src/contract/record.ts';
 import type { Notice } from '../../src/notification/rules/notice.ts';
 import { visible, visibleLine } from '../../src/shared/visible-text.ts';
@@ -197,6 +198,7 @@ function requestCard(approval: Approval, call: CallTexts, about: Pick<Card, 'lin
     ...(contractName === null ? [] : [['Contract', factText(contractName)] as const]),
   ];
   const args = argsOf(approval);
+  const line = argumentLine(approval.toolArgs);
   const isCut = [...facts.map(([, value]) => value), call.message, args].some((text) => text?.isCut);
   const then = timeoutEffect === 'allow' ? 'then allowed' : 'then denied';
   return {
@@ -204,6 +206,7 @@ function requestCard(approval: Approval, call: CallTexts, about: Pick<Card, 'lin
     title: 'Approval requested',
     facts: [
       ...textsOf(facts),
+      ...(line === '' ? [] : [['Call', factText(line).text] as const]),
       ['Waits', `${timeoutSeconds} s, ${then}`],
       ...(isCut
         ? [['Decide', 'This message does not show the whole call. Decide it in the console'] as const]

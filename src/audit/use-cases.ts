@@ -1,7 +1,7 @@
 // Reading the audit chain, and signing its heads. The holder of a signed head can prove that the links up to it are
 // those of then.
 
-import { maxSearchMs, searchTimeout } from '../event/record.ts';
+import type { Query } from '../event/rules/query/parse.ts';
 import { requireRole, seesEnv, visibleEnvs } from '../shared/access.ts';
 import { dayMs } from '../shared/duration.ts';
 import { HubError, notFound } from '../shared/error.ts';
@@ -22,6 +22,7 @@ import {
   headType,
   type SignedHead,
 } from './record.ts';
+import { auditQueryTest, narrowingOf } from './rules/query.ts';
 
 export type AuditPeriod = Pick<AuditFilter, 'from' | 'to'>;
 
@@ -33,6 +34,14 @@ export interface AuditQuestion extends AuditPeriod {
   readonly actorTypes: readonly AuditActorType[] | null;
   /** True: subjects of all types, where neither actions nor types are named. */
   readonly everything: boolean;
+  readonly query?: Query;
+}
+
+export interface AuditFeed {
+  /** Newest first. */
+  readonly entries: readonly PlacedAuditEntry[];
+  /** The last entry that was looked at, where the time for the page was over before its end; null otherwise. */
+  readonly stop: AuditPlace | null;
 }
 
 export interface AuditExport {
@@ -47,6 +56,8 @@ export interface AuditExport {
 
 /** Entries that are read at once for a list of some actors. */
 const feedPortion = 500;
+/** Milliseconds for a page of a list of some actors or of a query. */
+const feedMs = 1_000;
 /** Days that are listed when no time is named. */
 const usualDays = 30;
 const maxExportBytes = 8 * 1024 * 1024;
@@ -59,26 +70,24 @@ const isOfActors = ({ entry }: PlacedAuditEntry, types: readonly AuditActorType[
   return types === null || types.some((one) => one === type);
 };
 
-/**
- * Entries that fit, read in portions until they are enough or the chain ends.
- * @throws HubError search_timeout
- */
+/** Entries that fit, read in portions until they are enough, the chain ends, or the time is over. */
 async function entriesOf(
   read: (before: AuditPlace | null) => Promise<readonly PlacedAuditEntry[]>,
   fits: (entry: PlacedAuditEntry) => boolean,
   before: AuditPlace | null,
   limit: number,
   clock: AppPorts['clock'],
-): Promise<readonly PlacedAuditEntry[]> {
+): Promise<AuditFeed> {
   const entries: PlacedAuditEntry[] = [];
-  const until = clock.monotonic() + maxSearchMs;
+  const until = clock.monotonic() + feedMs;
   let place = before;
   while (true) {
     const portion = await read(place);
     entries.push(...portion.filter(fits));
     place = portion.at(-1) ?? null;
-    if (entries.length >= limit || portion.length < feedPortion) return entries.slice(0, limit);
-    if (clock.monotonic() > until) throw searchTimeout();
+    if (entries.length >= limit || portion.length < feedPortion)
+      return { entries: entries.slice(0, limit), stop: null };
+    if (clock.monotonic() > until) return { entries, stop: place };
   }
 }
 
@@ -93,16 +102,20 @@ export class AuditLog {
     this.#ports = ports;
   }
 
-  /** Newest first. @throws HubError forbidden */
+  /** A page may be short or empty and still have a next one. @throws HubError forbidden, search_timeout */
   async list(
     principal: Principal,
     question: AuditQuestion,
     before: AuditPlace | null,
     limit: number,
-  ): Promise<readonly PlacedAuditEntry[]> {
+  ): Promise<AuditFeed> {
     const { clock, store } = this.#ports;
     requireRole(principal, 'viewer');
-    const { actions, subjects, everything, actorTypes } = question;
+    const { everything, actorTypes, query = { terms: [] } } = question;
+    const implied = narrowingOf(query);
+    // A filter of the request stands in place of a term about the same field; the test looks at each term.
+    const actions = question.actions ?? implied.actions;
+    const subjects = question.subjects ?? implied.subjects;
     const usual = everything || actions !== null || subjects !== null ? null : feedSubjects;
     const listed = subjects ?? usual;
     const from = question.from ?? (question.to === null ? clock.now() : question.to) - usualDays * dayMs;
@@ -115,14 +128,18 @@ export class AuditLog {
       return !Array.isArray(envs) || envs.every((one) => !isEnv(one) || seesEnv(principal, one));
     };
     const seesAll = visibleEnvs(principal) === null;
-    if (actorTypes === null && seesAll) return store.audit.list(principal.tenantId, filter, before, limit);
+    if (actorTypes === null && seesAll && query.terms.length === 0)
+      return { entries: await store.audit.list(principal.tenantId, filter, before, limit), stop: null };
+    const test = auditQueryTest(query);
     // Runs are reported by agents and their keys alone, and are most of a chain: no page of them is read in vain.
     const isOfRuns = actorTypes === null || actorTypes.some((type) => type === 'agent' || type === 'key');
     const withoutRuns = (listed ?? auditSubjects).filter((subject) => subject !== 'run');
     const narrowed = isOfRuns ? filter : { ...filter, subjects: withoutRuns };
     const read = (place: AuditPlace | null) =>
       store.audit.list(principal.tenantId, narrowed, place, feedPortion);
-    return entriesOf(read, (one) => isSeen(one) && isOfActors(one, actorTypes), before, limit, clock);
+    const fits = (one: PlacedAuditEntry): boolean =>
+      isSeen(one) && isOfActors(one, actorTypes) && test(one.entry);
+    return entriesOf(read, fits, before, limit, clock);
   }
 
   /**

@@ -10,7 +10,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
  * load later, such as the editor and the rule engine, are not here.
  */
 const base =
-  /src\/(?:shared\/(?:duration|env-roles|ids|principal|visible-text)|dashboard\/(?:lib\/(?:address|api|arrival|argument-line|browser|commands|drafts|event-stream|hosted|hosted-query|may|me|prefs|query|range|roles|search|server-time|store|text|ticker|unanswered)|live\/[\w-]+|ui\/(?:act-button|download|form|icons|keys|messages|narrow|parts|peek|query-result)))\.tsx?$/;
+  /src\/(?:shared\/(?:duration|env-roles|ids|principal|visible-text)|dashboard\/(?:lib\/(?:address|api|arrival|browser|commands|drafts|event-stream|hosted|hosted-query|may|me|prefs|query|range|roles|search|server-time|store|text|ticker|unanswered)|live\/[\w-]+|ui\/(?:act-button|download|form|icons|keys|messages|narrow|parts|peek|query-result)))\.tsx?$/;
 
 const isBase = (id: string): boolean => base.test(id);
 

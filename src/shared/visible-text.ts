@@ -21,3 +21,8 @@ export const visible = (text: string): string =>
 /** The same on one line. */
 export const visibleLine = (text: string): string =>
   visible(text).replace(/[\n\t]/g, (character) => (character === '\n' ? '\u240a' : '\u2409'));
+
+/** Shortens a long text to its start, with a mark. @param max UTF-16 code units before the mark */
+export const endCut = (text: string, max: number): string =>
+  // Half of a character would be drawn as a box.
+  text.length <= max ? text : `${text.slice(0, max).replace(/[\ud800-\udbff]$/, '')}…`;

@@ -48,6 +48,56 @@ describe('an event with half of a surrogate pair', () => {
   });
 });
 
+describe('a query of the audit', () => {
+  const actions = async (q: string, more: { [name: string]: string | string[] } = {}) =>
+    (await list({ q, scope: 'all', ...more })).entries.map(({ action_type: action }) => action);
+
+  it('compares actor, action, subject, agent, run and words, with - and * and brackets', async () => {
+    const made = await key();
+    t.clock.advance(1000);
+    await t.call('revokeKey', { params: { key_id: made.id } }, user);
+    expect(await actions('subject:key')).toEqual(['key.revoked', 'key.created']);
+    expect(await actions('action:key.* -action:key.revoked')).toEqual(['key.created']);
+    expect(await actions('action:(key.created,key.none)')).toEqual(['key.created']);
+    expect(await actions(`by:${user.userId} subject:key`)).toEqual(['key.revoked']);
+    expect(await actions('by:* fleet subject:key')).toContain('key.created');
+    expect(await actions('by:ann@example.com subject:approval')).toEqual([]);
+    expect(await actions('subject:key agent:*')).toEqual([]);
+    expect(await actions('subject:key -agent:*')).toHaveLength(2);
+    expect(await actions('subject:key', { action_type: ['key.created'] })).toEqual(['key.created']);
+    expect(await actions('subject:key', { subject_type: ['approval'] })).toEqual([]);
+    // From page to page, and not with the cursor of another query.
+    const first = await list({ q: 'subject:key', scope: 'all', limit: '1' });
+    expect(first.next_cursor).not.toBeNull();
+    const cursor = first.next_cursor ?? '';
+    expect(await actions('subject:key', { limit: '1', cursor })).toEqual(['key.created']);
+    await expect(actions('subject:channel', { cursor })).rejects.toMatchObject({ code: 'bad_request' });
+    await expect(actions('subject:nonsense')).rejects.toMatchObject({
+      code: 'validation_failed',
+      message: expect.stringMatching(/position 8: expected one of/),
+    });
+  });
+
+  it('ends a page when its time is over, with a cursor for the rest', async () => {
+    await key();
+    const { audit } = t.hub.store;
+    const feed = audit.feed.bind(audit);
+    // A store whose portions are full, each of one entry, and slow.
+    Object.assign(audit, {
+      feed: async (...[tenantId, filter, before]: Parameters<typeof feed>) => {
+        t.clock.advance(2_000);
+        const [entry] = await feed(tenantId, filter, before, 1);
+        return entry ? Array.from({ length: 500 }, () => entry) : [];
+      },
+    });
+    const first = await list({ q: 'nothing', scope: 'all' });
+    expect(first).toMatchObject({ entries: [], has_more: true, next_cursor: expect.any(String) });
+    Object.assign(audit, { feed });
+    const rest = await list({ q: 'nothing', scope: 'all', cursor: first.next_cursor ?? '' });
+    expect(rest).toMatchObject({ entries: [], has_more: false, next_cursor: null });
+  });
+});
+
 describe('the feed', () => {
   it('says who did what to which key, newest first, without the key', async () => {
     const made = await key();

@@ -69,6 +69,21 @@ describe('settings, system, playground and palette', () => {
     const { page } = seen;
     await page.goto('/dashboard/admin/system');
     await page.getByText('Single process, 256 of 256 shards owned').waitFor();
+    const health = page.getByRole('region', { name: 'Health' });
+    await health.getByText(/^event loop: mean/).waitFor();
+    await expect
+      .poll(() => health.getByRole('term').allTextContents())
+      .toEqual([
+        'Lag',
+        'Store',
+        'Disk',
+        'Key-value store',
+        'Workers',
+        'Connected agents',
+        'Address',
+        'Sign-in',
+        'Version',
+      ]);
     const figures = page.getByRole('region', { name: 'Node metrics' });
     await figures.getByRole('table').getByText('GET /api/v1/auth/me', { exact: true }).waitFor();
     for (const text of [/stored since start/, /no file by reeve backup/])
@@ -79,6 +94,14 @@ describe('settings, system, playground and palette', () => {
       .and(page.locator('[aria-sort=ascending]'))
       .waitFor();
     await accessible(page);
+    // A problem stands in the head with its remedy.
+    await page.route('**/api/v1/health/details', async (route) => {
+      const answer = await route.fetch();
+      const details = await answer.json();
+      await route.fulfill({ json: { ...details, storage: { ...details.storage, state: 'full' } } });
+    });
+    await page.reload();
+    await page.getByText('Action needed: the disk is full, so writes fail. Free disk space.').waitFor();
     noFaults(seen);
     await seen.context.close();
   });

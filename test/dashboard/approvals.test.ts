@@ -22,7 +22,9 @@ describe('the queue of approvals', () => {
     const queue = page.getByRole('grid', { name: 'Approvals' });
     await queue.getByText('second_tool').waitFor();
     await page.getByRole('heading', { name: 'first_tool' }).waitFor();
-    await page.getByText('npm run deploy').waitFor();
+    await page.getByRole('article').getByText('npm run deploy').waitFor();
+    // A row has the time left, the line of the arguments, the tool and the agent.
+    await queue.getByRole('button', { name: /left\s*npm run deploy\s*first_tool\s*agent-a/ }).waitFor();
     await accessible(page);
     await page.keyboard.press('j');
     await page.getByRole('heading', { name: 'second_tool' }).waitFor();

@@ -1,7 +1,8 @@
 // The card of an approval: everything that somebody needs who decides, rendered as what it is; and many decided at
 // once with different ends.
 import { describe, expect, it } from 'vitest';
-import { commandParts, editsOf, moneyOf } from '../../src/dashboard/lib/call-values.ts';
+import { moneyOf } from '../../src/approval/rules/argument-line.ts';
+import { commandParts, editsOf } from '../../src/dashboard/lib/call-values.ts';
 import { diffLines, pairedWords } from '../../src/dashboard/lib/diff.ts';
 import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';

@@ -116,7 +116,7 @@ describe('the events page', () => {
     await page.goto('/dashboard/explore?from=2026-03-05T00:00:00Z&to=2026-03-06T00:00:00Z&search=zanzibar');
     const table = page.getByRole('grid', { name: 'Events' });
     const row = table.getByRole('row').nth(1);
-    await row.getByText('sum: 731, note: for Zanzibar').waitFor();
+    await row.getByText('sum=731 · note="for Zanzibar"').waitFor();
     await expect.poll(() => table.getByRole('columnheader').first().textContent()).toBe('Time');
     await expect.poll(() => row.getByRole('gridcell').first().textContent()).toContain('11:00:00.123');
     expect((await row.boundingBox())?.height).toBeLessThanOrEqual(33);

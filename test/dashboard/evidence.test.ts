@@ -78,6 +78,20 @@ it('saves the bundle of one run, and the chain of a period that the offline chec
   const end = range.getByLabel(/^To/);
   const chain = await fileOf(page, range.getByRole('button', { name: 'Download range' }));
   expect(chain.name).toMatch(/^audit-\d{4}-\d\d-\d\dT\d{4}-.*\.ndjson$/);
+  // A file that is dropped on the button is verified like a chosen one.
+  const drop = async (name: string, text: string): Promise<void> => {
+    const dataTransfer = await page.evaluateHandle(
+      `(() => { const all = new DataTransfer(); all.items.add(new File([${JSON.stringify(text)}], 'file')); return all; })()`,
+    );
+    await page.locator('label', { hasText: name }).dispatchEvent('drop', { dataTransfer });
+  };
+  await drop('Verify bundle file', bundle.text);
+  await page.getByText('Intact, signer unknown.').waitFor();
+  await drop('Verify bundle file', 'no bundle');
+  await page.getByText(/^Verification failed:/).waitFor();
+  await drop('Verify file', chain.text);
+  await page.getByRole('region', { name: 'Audit chain', exact: true }).getByRole('status').first().waitFor();
+  await accessible(page);
   const check = new ChainCheck([], nodeCrypto);
   const lines = chain.text.trimEnd().split('\n');
   for (const line of lines) expect(await check.take(line)).toBeNull();

@@ -282,3 +282,42 @@ itAtNight(
     await seen.context.close();
   },
 );
+
+it('closes the peek of a list before a dialog opens, so that no form stands over it', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  const peek = page.getByRole('complementary', { name: /^(?:Contract|Composition|Bundle) / });
+  for (const [path, row, button, title] of [
+    ['/policies', 'no-secrets', 'Import bundle', 'Import bundle'],
+    ['/policies', 'no-secrets', 'New contract', 'New contract'],
+    ['/policies?view=compositions', 'shop', 'New composition', 'New composition'],
+    ['/policies?view=documents', 'shop', 'Upload bundle', 'Upload bundle'],
+    ['/policies?view=documents', 'shop', 'New ruleset', 'New ruleset'],
+  ] as const) {
+    await page.goto(`/dashboard${path}`);
+    await page.getByRole('table').getByRole('link', { name: row, exact: true }).first().click();
+    await peek.waitFor();
+    await page.getByRole('button', { name: button }).click();
+    await page.getByRole('dialog', { name: title }).waitFor();
+    await peek.waitFor({ state: 'detached' });
+    expect(page.url(), button).not.toContain('peek=');
+  }
+  noFaults(seen);
+  await seen.context.close();
+});
+
+it('narrows contracts by the facets of their list, and names them where nothing matches', async () => {
+  const seen = await view(hub.url, { cookie });
+  const { page } = seen;
+  await page.goto('/dashboard/policies?tag=none');
+  await page.getByText('No contracts match these filters').waitFor();
+  // A value of the address that no contract has stands among the options.
+  expect(await page.getByLabel('Tag', { exact: true }).inputValue()).toBe('none');
+  await page.getByLabel('Tag', { exact: true }).selectOption('');
+  await page.getByText('3 contracts in the library.').waitFor();
+  await page.getByLabel('Type').selectOption('post');
+  await page.getByText('No contracts match these filters').waitFor();
+  expect(page.url()).toContain('type=post');
+  noFaults(seen);
+  await seen.context.close();
+});

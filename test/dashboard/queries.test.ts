@@ -62,9 +62,9 @@ const choice = rowsOfCommit<Bar>(
     {
       path: '/runs',
       list: 'runs',
-      terms: { 'agent:sample-agent': 'sample-session', 'run:session-3': 'session-3' },
-      wrong: '-is:denied',
-      expected: /position 0, expected one value without -/,
+      terms: { 'agent:sample-agent -is:stale': 'sample-session', 'run:(session-3,*-99)': 'session-3' },
+      wrong: 'run:session-3 tool:refund',
+      expected: /position 14, expected a field \(is, agent, run, env\)/,
       operation: /\/v1\/runs\?/,
     },
     {
@@ -72,7 +72,7 @@ const choice = rowsOfCommit<Bar>(
       list: 'audit entries',
       terms: {
         'subject:channel': "Notification channel 'On call' was created",
-        'action:approval.rejected agent:shop-agent-3': 'denied a call',
+        '-action:(approval.approved,approval.created) action:approval.* agent:shop-agent-3': 'denied a call',
       },
       wrong: 'subject:nothing',
       expected: /position 8, expected one of approval, key/,

@@ -46,6 +46,7 @@ describe('the runs page', () => {
     const panel = page.getByRole('region', { name: /^Run / });
     const history = panel.getByRole('region', { name: 'History' });
     await history.getByText('denied', { exact: true }).first().waitFor();
+    await history.getByRole('listitem').filter({ hasText: 'denied' }).getByText('.env').waitFor();
     await history.getByRole('listitem').filter({ hasText: 'denied' }).getByRole('button').click();
     const explain = panel.getByRole('region', { name: 'Explain' });
     await explain.getByText('block-env-files').first().waitFor();

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { cpuMs } from '../../packages/agent/test/cpu.ts';
 import { toEventJson } from '../../src/event/record/json.ts';
 import type { EventInput } from '../../src/event/record.ts';
-import { agentGrammar, eventGrammar } from '../../src/event/rules/query/fields.ts';
-import { parametersOf, queryOfFilters } from '../../src/event/rules/query/filters.ts';
+import { eventGrammar } from '../../src/event/rules/query/fields.ts';
+import { queryOfFilters } from '../../src/event/rules/query/filters.ts';
 import { type QueriedOutcome, queryTest } from '../../src/event/rules/query/match.ts';
 import { needlesOf } from '../../src/event/rules/query/needles.ts';
 import { parseQuery, type Query } from '../../src/event/rules/query/parse.ts';
@@ -247,27 +247,5 @@ describe('single filters', () => {
     expect(queryOfFilters({ verdict: 'call_approval_timeout', agent_id: 'ci-*' }, eventGrammar)).toBe(
       'then:expired agent:"ci-*"',
     );
-  });
-
-  it('come from text, for lists that take no query', () => {
-    const table = {
-      agent: 'search',
-      bundle: 'bundle',
-      is: { connected: { connected: 'true' }, away: { connected: 'false' } },
-      '': 'search',
-    };
-    const read = (text: string) => {
-      const result = parseQuery(text, agentGrammar);
-      if ('problem' in result) throw new Error(text);
-      return parametersOf(result.query, table);
-    };
-    expect(read('is:connected bundle:shop ci')).toEqual({
-      parameters: { connected: 'true', bundle: 'shop', search: 'ci' },
-    });
-    expect(read('-bundle:shop')).toMatchObject({
-      problem: { position: 0, expected: expect.stringMatching(/without -/) },
-    });
-    expect(read('ci version:v1')).toMatchObject({ problem: { position: 3 } });
-    expect(read('a b')).toMatchObject({ problem: { position: 2, expected: 'each field once on this page' } });
   });
 });

@@ -19,7 +19,7 @@ const maxDepth = 3;
 const decimals = new BoundedMap<number>(500);
 
 /** Folds `amount_cents`, `amountCents` and `amount-cents` into one name. */
-const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
+export const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
 
 function numberOf(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
@@ -36,9 +36,14 @@ function decimalsOf(currency: string): number {
   return digits;
 }
 
+/** The name of the argument with the currency; undefined without one. */
+export const currencyName = (args: { readonly [name: string]: unknown }): string | undefined =>
+  Object.keys(args).find((name) => /^currency(?:code)?$/.test(plainName(name)));
+
 /** The code of the `currency` among the arguments, upper case; null without one. */
 export function currencyOf(args: { readonly [name: string]: unknown }): string | null {
-  const [, code] = Object.entries(args).find(([name]) => /^currency(?:code)?$/.test(plainName(name))) ?? [];
+  const name = currencyName(args);
+  const code = name === undefined ? null : args[name];
   return typeof code === 'string' && currencyPattern.test(code) ? code.toUpperCase() : null;
 }
 

@@ -1,6 +1,6 @@
 // The test whether an approval matches a query. Pure.
 import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
-import { anyOf, globs, isText, pathTest, someText } from '../../event/rules/query/values.ts';
+import { anyOf, globs, isText, onlyValues, pathTest, someText } from '../../event/rules/query/values.ts';
 import { type TextTest, visibleText, wordTest } from '../../event/rules/query/words.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Approval, ApprovalStatus } from '../record.ts';
@@ -118,13 +118,6 @@ export function approvalQueryTest({ terms }: Query): ApprovalQueryTest {
   };
 }
 
-/** The only value that a query allows for a field; undefined if it allows others. */
-const onlyValue = ({ terms }: Query, name: string): string | undefined =>
-  terms
-    .filter(({ field, isNegated, values }) => field === name && !isNegated && values.length === 1)
-    .flatMap(({ values }) => values)
-    .find(({ isQuoted, text }) => isQuoted || !text.includes('*'))?.text;
-
 const statusWords: { readonly [word: string]: ApprovalStatus } = {
   pending: 'pending',
   mine: 'pending',
@@ -141,8 +134,11 @@ export function filtersOfQuery(query: Query): {
   readonly sessionId?: string;
   readonly env?: Env;
 } {
-  const [word, agentId, sessionId] = ['is', 'agent', 'run'].map((name) => onlyValue(query, name));
-  const env = environments.find((one) => one === onlyValue(query, 'env'));
+  const [word, agentId, sessionId, envName] = ['is', 'agent', 'run', 'env'].map((name) => {
+    const values = onlyValues(query, name);
+    return values?.length === 1 ? values[0] : undefined;
+  });
+  const env = environments.find((one) => one === envName);
   const status = word === undefined ? undefined : statusWords[word];
   return {
     ...(status === undefined ? {} : { status }),

@@ -1,4 +1,5 @@
 // The audit chain in the hosted API's words. Entries are kept as they are shown.
+import { auditGrammar } from '../../event/rules/query/fields.ts';
 import { Reply } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
@@ -6,6 +7,7 @@ import { fitting } from '../../http/contract/hosted-pages.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
 import type { ReplyBody } from '../../http/contract/route.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { AuditPlace } from '../record.ts';
 import { headText, linkText, type SignedHead } from '../record.ts';
 import type { hostedAuditRoutes } from './routes.ts';
@@ -19,8 +21,11 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
     const list = `audit-${hub.secrets.sha256(canonicalJson(filters)).slice(0, 16)}` as const;
     const scope = { tenantId: caller.tenantId, list };
     const before = cursor === undefined ? null : placeIn(openCursor(hub, scope, cursor));
-    const feed = await hub.app.auditLog.list(
-      principalOf(caller),
+    const principal = principalOf(caller);
+    const terms =
+      query.q === undefined ? undefined : await hub.app.eventSearches.read(principal, query.q, auditGrammar);
+    const { entries: feed, stop } = await hub.app.auditLog.list(
+      principal,
       {
         from: query.from ?? null,
         to: query.to ?? null,
@@ -29,19 +34,19 @@ export const hostedAudit: Handlers<typeof hostedAuditRoutes> = {
         subjects: query.subject_type ?? null,
         actorTypes: query.actor_type ?? null,
         everything: query.scope === 'all',
+        ...omitUndefined({ query: terms }),
       },
       before,
       limit + 1,
     );
     // As `entryText` wrote them.
     const entries = fitting(feed.slice(0, limit).map(({ entry }) => entry as unknown as Entry));
-    const last = feed[entries.length - 1];
-    const goesOn = feed.length > entries.length && last !== undefined;
+    const last = feed.length > entries.length ? feed[entries.length - 1] : stop;
     return {
       entries,
       limit,
-      has_more: goesOn,
-      next_cursor: goesOn ? sealCursor(hub, scope, `${last.seq} ${last.position}`) : null,
+      has_more: !!last,
+      next_cursor: last ? sealCursor(hub, scope, `${last.seq} ${last.position}`) : null,
     };
   },
 

@@ -1,5 +1,6 @@
 // Routes of the audit chain.
 import { z } from 'zod';
+import { maxQueryLength } from '../../event/rules/query/parse.ts';
 import { anyObject, instant, instantInput, intQuery, line, text, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { auditSubjects } from '../record/subjects.ts';
@@ -44,6 +45,11 @@ export const hostedAuditRoutes = routes({
       subject_type: z.array(auditSubjectType).max(auditSubjects.length).optional(),
       /** `all` lists every subject type. */
       scope: z.literal('all').optional(),
+      /**
+       * A query of Audit (docs/query.md). Terms and the other filters narrow together. A page may be short or empty and
+       * still have a `next_cursor`.
+       */
+      q: text(maxQueryLength).optional(),
       limit: intQuery(1, 200).default(50),
       cursor: text(2048, 1).optional(),
     }),
@@ -52,7 +58,7 @@ export const hostedAuditRoutes = routes({
     reply: z.object({
       entries: z.array(auditEntry),
       limit: z.number().int(),
-      /** True when more follows: this page may hold fewer than `limit`, because an answer holds 4 MiB. */
+      /** True when more follows: this page may hold fewer than `limit`, by its 4 MiB or its time. */
       has_more: z.boolean(),
       /** Null when nothing is left. */
       next_cursor: z.string().nullable(),

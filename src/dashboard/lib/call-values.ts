@@ -1,7 +1,7 @@
-// Recognizes the kinds of a call's arguments by their names: edits of files, commands, sums of money, paths and URLs.
+// Recognizes the kinds of a call's arguments by their names: edits of files, paths and URLs; and colours commands.
 // Other arguments appear unchanged.
 
-import { currencyOf, moneyValue } from '../../approval/rules/amounts.ts';
+import { plainName } from '../../approval/rules/amounts.ts';
 import { isMapping } from '../../shared/json/mapping.ts';
 
 type Arguments = { readonly [name: string]: unknown };
@@ -10,9 +10,6 @@ export interface FileEdit {
   readonly before: string;
   readonly after: string;
 }
-
-/** Folds `old_string`, `oldString` and `old-string` into one name. */
-const plainName = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '');
 
 const beforeNames = new Set(['oldstring', 'oldtext', 'oldstr', 'before', 'search', 'original']);
 const afterNames = new Set(['newstring', 'newtext', 'newstr', 'after', 'replace', 'replacement', 'updated']);
@@ -43,19 +40,6 @@ export function editsOf(args: Arguments): {
   return { names: [], edits: [] };
 }
 
-const commandNames = new Set(['command', 'cmd', 'script', 'shell', 'commandline', 'argv']);
-
-/** A command as one text. A list of words gets the quotes that a shell needs. */
-export function commandOf(name: string, value: unknown): string | null {
-  if (!commandNames.has(plainName(name))) return null;
-  if (typeof value === 'string') return value;
-  if (!Array.isArray(value) || value.length === 0 || !value.every((one) => typeof one === 'string'))
-    return null;
-  return value
-    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`))
-    .join(' ');
-}
-
 /** True for a text in the format of `diff` or `git diff`. */
 export const isPatch = (name: string, value: unknown): value is string =>
   ['patch', 'diff', 'unifieddiff'].includes(plainName(name)) &&
@@ -77,23 +61,6 @@ export const patchLines = (text: string) =>
             : 'same';
       return { at, kind, text: kind === 'same' ? line : line.slice(1) } as const;
     });
-
-/** A sum with its currency, such as `EUR 900.00`; null if the arguments contain no currency. */
-export function moneyOf(name: string, value: unknown, args: Arguments): string | null {
-  if (isMapping(value)) {
-    const inner = value.amount ?? value.value;
-    return Object.keys(value).length === 2 && typeof inner !== 'object'
-      ? moneyOf('amount', inner, value)
-      : null;
-  }
-  const currency = currencyOf(args);
-  const sum = currency === null ? null : moneyValue(name, value, currency);
-  if (currency === null || sum === null) return null;
-  const options = { style: 'currency', currency, currencyDisplay: 'code' } as const;
-  // More decimal places than the currency has are kept.
-  const written = new Intl.NumberFormat('en', { ...options, maximumFractionDigits: 12 }).format(sum);
-  return written.replaceAll('\u00a0', ' ');
-}
 
 const pathNames =
   /^(?:path|file|filename|filepath|dir|directory|folder|cwd|workdir|workingdirectory|source|destination|target|from|to)$/;

@@ -2,7 +2,6 @@
 // terms of its text, which is the only filter beside environment and time range.
 import { useEffect, useMemo } from 'react';
 import type { QueryGrammar } from '../../event/rules/query/fields.ts';
-import { type ParameterOf, parametersOf } from '../../event/rules/query/filters.ts';
 import { parseQuery, type Query, type QueryProblem, type QueryTerm } from '../../event/rules/query/parse.ts';
 import { printQuery, valueTerm } from '../../event/rules/query/print.ts';
 import { type Search, useFilters } from './search.ts';
@@ -12,23 +11,19 @@ export interface QueryLanguage {
   /** Name of the page in saved views. */
   readonly page: string;
   readonly grammar: QueryGrammar;
-  /** Of a list that takes no query: the parameter of each field. */
-  readonly parameters?: { readonly [field: string]: ParameterOf };
   /** Filters of stored addresses. */
   readonly earlier: readonly string[];
   /** The text for such filters. */
   readonly textOf: (filters: Search) => string;
 }
 
-type Parameters = { readonly [parameter: string]: string };
-
 export interface PageQuery {
   readonly text: string;
   /** Null if the text has a mistake. */
   readonly query: Query | null;
   readonly problem: QueryProblem | null;
-  /** Of a list that takes no query. */
-  readonly parameters: Parameters;
+  /** The text for the hub: empty while it has a mistake. */
+  readonly q: string;
   readonly change: (text: string) => void;
 }
 
@@ -45,17 +40,6 @@ export const textOfValues =
     return 'query' in parsed ? printQuery(parsed.query, grammar) : text;
   };
 
-type Reading =
-  | { readonly query: Query; readonly parameters: Parameters }
-  | { readonly problem: QueryProblem };
-
-export function readText(text: string, { grammar, parameters: table }: QueryLanguage): Reading {
-  const parsed = parseQuery(text, grammar);
-  if ('problem' in parsed) return parsed;
-  const read = table ? parametersOf(parsed.query, table) : { parameters: {} };
-  return 'problem' in read ? read : { ...parsed, ...read };
-}
-
 /** The text for the filters of a stored address; null if it has none. */
 function textOfEarlier(search: Search, { earlier, textOf }: QueryLanguage): string | null {
   const filters = Object.fromEntries(earlier.map((name) => [name, search[name]]));
@@ -71,12 +55,12 @@ export function usePageQuery(language: QueryLanguage): PageQuery {
     if (earlier === null) return;
     change({ q: earlier, ...Object.fromEntries(language.earlier.map((name) => [name, undefined])) }, true);
   });
-  const read = useMemo(() => readText(text, language), [text, language]);
+  const read = useMemo(() => parseQuery(text, language.grammar), [text, language]);
   return {
     text,
     ...('problem' in read
-      ? { query: null, problem: read.problem, parameters: {} }
-      : { query: read.query, problem: null, parameters: read.parameters }),
+      ? { query: null, problem: read.problem, q: '' }
+      : { query: read.query, problem: null, q: text }),
     change: (next) => change({ q: next, peek: undefined }),
   };
 }

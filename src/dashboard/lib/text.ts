@@ -2,7 +2,7 @@
 import { dayMs } from '../../shared/duration.ts';
 import { serverNow } from './server-time.ts';
 
-export { visible } from '../../shared/visible-text.ts';
+export { endCut, visible } from '../../shared/visible-text.ts';
 
 const numbers = new Intl.NumberFormat('en');
 export const count = (value: number): string => numbers.format(value);
@@ -97,11 +97,6 @@ export const middleCut = (text: string, max: number): string =>
   text.length <= max
     ? text
     : `${text.slice(0, Math.ceil(max * 0.65))} … ${text.slice(-Math.floor(max * 0.3))}`;
-
-/** Shortens a long text to its start, with a mark. @param max UTF-16 code units before the mark */
-export const endCut = (text: string, max: number): string =>
-  // Half of a character would be drawn as a box.
-  text.length <= max ? text : `${text.slice(0, max).replace(/[\ud800-\udbff]$/, '')}…`;
 
 /** A text with content; null for any other value. */
 export const textOrNull = (value: unknown): string | null =>

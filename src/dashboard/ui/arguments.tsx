@@ -1,16 +1,8 @@
 // The arguments of a call, formatted for people: commands in colours, edits as differences, sums with their currency,
 // paths and URLs with their important part highlighted. Other values appear unchanged.
 import type { JSX, ReactNode } from 'react';
-import {
-  addressParts,
-  commandOf,
-  commandParts,
-  editsOf,
-  isPatch,
-  moneyOf,
-  patchLines,
-  pathOf,
-} from '../lib/call-values.ts';
+import { commandOf, moneyOf } from '../../approval/rules/argument-line.ts';
+import { addressParts, commandParts, editsOf, isPatch, patchLines, pathOf } from '../lib/call-values.ts';
 import { count, plainJson, visible } from '../lib/text.ts';
 import { Diff, DiffLines } from './diff.tsx';
 import { Icon, type IconName } from './icons.tsx';

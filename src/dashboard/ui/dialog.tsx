@@ -1,6 +1,7 @@
 // A dialog above a page.
 import { Dialog as Base } from '@base-ui/react/dialog';
-import { type JSX, type ReactNode, useRef } from 'react';
+import { type JSX, type ReactNode, useEffect, useRef } from 'react';
+import { useFilters } from '../lib/search.ts';
 import { middleCut, visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
 
@@ -22,6 +23,12 @@ const firstField = (popup: HTMLElement | null): HTMLElement | null =>
 
 export function Dialog({ title, open, onClose, children, shape = 'box', held }: DialogProps): JSX.Element {
   const popup = useRef<HTMLDivElement>(null);
+  const [{ peek }, change] = useFilters();
+  // No dialog stands over a peek. A held one, such as the sign-in, leaves the page as it is; the palette has no form.
+  const closesPeek = open && !held && shape !== 'palette' && peek !== undefined;
+  useEffect(() => {
+    if (closesPeek) change({ peek: undefined }, true);
+  });
   return (
     <Base.Root
       open={open}

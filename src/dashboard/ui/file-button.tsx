@@ -1,4 +1,4 @@
-// A button that reads a local file as text. It sends nothing.
+// A button that reads a local file as text, also one that is dropped on it. It sends nothing.
 import { type JSX, useId } from 'react';
 import { Icon } from './icons.tsx';
 
@@ -29,8 +29,18 @@ export function FileButton({
     }
   };
   return (
-    <label className="button" htmlFor={id}>
+    <label
+      className="button drop-target"
+      htmlFor={id}
+      // Without this, the browser leaves the page and opens the file.
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault();
+        void read(event.dataTransfer.files[0]);
+      }}
+    >
       <Icon name="upload" /> {label}
+      <span className="drop-hint muted">or drop it here</span>
       <input
         id={id}
         type="file"

@@ -3,8 +3,9 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { type ComponentProps, type JSX, useId, useRef, useState } from 'react';
 import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
+import { parseQuery } from '../../event/rules/query/parse.ts';
 import { valueTerm } from '../../event/rules/query/print.ts';
-import { hasTerm, type PageQuery, type QueryLanguage, readText, toggledTerm } from '../lib/page-query.ts';
+import { hasTerm, type PageQuery, type QueryLanguage, toggledTerm } from '../lib/page-query.ts';
 import { type Completion, completionsOf, lastTerm, type QueryValues } from '../lib/query-completion.ts';
 import { count, visible } from '../lib/text.ts';
 import { Icon } from './icons.tsx';
@@ -57,7 +58,7 @@ export function StateTerms({
 const noValues: QueryValues = {};
 
 function problemIn(text: string, language: QueryBarProps['language']) {
-  const query = readText(text, language);
+  const query = parseQuery(text, language.grammar);
   return 'problem' in query ? query.problem : null;
 }
 

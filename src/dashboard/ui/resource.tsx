@@ -9,13 +9,14 @@ import { type CommandName, commandOf, useCommand } from '../lib/commands.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
 import { useRefusal } from '../lib/may.ts';
 import { useAction } from '../lib/query.ts';
+import { useFilters } from '../lib/search.ts';
 import { visible } from '../lib/text.ts';
 import { RoleButton } from './act-button.tsx';
 import { Choice, type ChoiceProps } from './choice.tsx';
 import { Confirm } from './confirm.tsx';
 import { Field, type FieldProps, Form, useFields } from './form.tsx';
 import type { IconName } from './icons.tsx';
-import { PeekList } from './list.tsx';
+import { PeekList, SearchInput } from './list.tsx';
 import { Empty } from './parts.tsx';
 import type { QueryState } from './query-result.tsx';
 import type { Column, TableProps } from './table.tsx';
@@ -37,9 +38,22 @@ export interface RowAct<R> {
   readonly dialog?: (row: R, close: () => void) => ReactNode;
 }
 
+/** A choice above the list that narrows it. Its value is in the address. */
+export interface Facet {
+  /** In the address. */
+  readonly name: string;
+  readonly label: string;
+  /** Text of the option that narrows nothing. */
+  readonly all: string;
+  readonly options: ChoiceProps['options'];
+}
+
 export interface Resource<R> extends Omit<TableProps<R>, 'rows' | 'row' | 'linkOf'> {
   /** Singular. */
   readonly noun: string;
+  readonly facets?: readonly Facet[];
+  /** A search field stands before the facets. */
+  readonly isSearched?: boolean;
   readonly acts?: readonly RowAct<R>[];
   /** Width of the column of acts. */
   readonly actsWidth?: number;
@@ -66,14 +80,17 @@ export interface Resource<R> extends Omit<TableProps<R>, 'rows' | 'row' | 'linkO
 export interface ResourceViewProps<R> {
   readonly resource: Resource<R>;
   readonly query: QueryState<unknown>;
+  /** The rows belong to the previous filters. */
+  readonly isOld?: boolean;
   readonly rows: readonly R[];
   /** The head of the page or card, around the button that adds a record. */
   readonly head: (add: ReactNode) => ReactNode;
 }
 
 export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JSX.Element {
-  const { query, rows, head } = props;
-  const { noun, acts = [], actsWidth = 1, add, empty, columns, ...rest } = props.resource;
+  const { query, isOld = false, rows, head } = props;
+  const { noun, facets = [], isSearched = false, acts = [], actsWidth = 1, ...declared } = props.resource;
+  const { add, empty, columns, ...rest } = declared;
   const { keyOf } = rest;
   const [open, setOpen] = useState<{ readonly act: RowAct<R>; readonly row: R } | null>(null);
   const [isAdding, setAdding] = useState(false);
@@ -108,14 +125,19 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
     rows,
     columns: acts.length > 0 ? [...columns, column] : columns,
   };
-  const none =
-    typeof empty === 'string' ? (
-      <p className="muted">{empty}</p>
-    ) : empty && 'title' in empty ? (
-      <Empty {...empty} />
-    ) : (
-      empty
-    );
+  const [filters] = useFilters();
+  const isNarrowed = [...facets.map(({ name }) => name), ...(isSearched ? ['search'] : [])].some(
+    (name) => filters[name],
+  );
+  const none = isNarrowed ? (
+    <Empty title={`No ${rest.name} match these filters`} text="Remove a filter to see more." />
+  ) : typeof empty === 'string' ? (
+    <p className="muted">{empty}</p>
+  ) : empty && 'title' in empty ? (
+    <Empty {...empty} />
+  ) : (
+    empty
+  );
   // The newest state of an open row; a row that is gone keeps its last one.
   const current = open && (rows.find((row) => keyOf(row) === keyOf(open.row)) ?? open.row);
   return (
@@ -133,10 +155,32 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
         ),
       )}
       {add?.command && <AddCommand command={add.command} onAdd={() => setAdding(true)} />}
-      <PeekList {...list} query={query} empty={none} />
+      {(facets.length > 0 || isSearched) && (
+        <div className="filter-bar">
+          {isSearched && <SearchInput items={rest.name} />}
+          {facets.map((facet) => (
+            <FacetChoice key={facet.name} {...facet} />
+          ))}
+        </div>
+      )}
+      <PeekList {...list} query={query} isOld={isOld} empty={none} />
       {isAdding && add?.dialog(() => setAdding(false))}
       {open && current && open.act.dialog?.(current, () => setOpen(null))}
     </>
+  );
+}
+
+function FacetChoice({ name, label, all, options }: Facet): JSX.Element {
+  const [{ [name]: value = '' }, change] = useFilters();
+  const isAbsent = value !== '' && !options.some((one) => (typeof one === 'string' ? one : one[0]) === value);
+  return (
+    <Choice
+      compact
+      label={label}
+      value={value}
+      options={[['', all], ...options, ...(isAbsent ? [value] : [])]}
+      onValue={(next) => change({ [name]: next, peek: undefined })}
+    />
   );
 }
 

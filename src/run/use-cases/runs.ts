@@ -6,14 +6,17 @@ import { type AgentHealth, agentHealth, healthWindowMs, type RecentRun } from '.
 import type { DescribedAgent, Fleet, FleetAgent } from '../../agent/use-cases/fleet.ts';
 import type { RulesetVersionKey } from '../../bundle/record.ts';
 import type { RulesetNames } from '../../bundle/use-cases/ruleset-names.ts';
+import type { Query } from '../../event/rules/query/parse.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
-import type { Env } from '../../shared/ids.ts';
+import { type Env, isInFilter } from '../../shared/ids.ts';
+import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Run, RunFilter, RunPageRequest } from '../port.ts';
-import type { RunKey, RunStatus } from '../record.ts';
+import type { RunKey, RunPlace, RunStatus } from '../record.ts';
+import { narrowingOf, runQueryTest } from '../rules/query.ts';
 import { runStatus, type StatusTime } from '../rules/run.ts';
 import { sample } from '../rules/sample.ts';
 
@@ -37,13 +40,25 @@ export interface AgentPage extends Page<AgentView> {
   readonly read: number;
 }
 
+export interface RunPage extends Page<RunView> {
+  /** Null for a query that only a look at each run answers. */
+  readonly total: number | null;
+  /** The last run that was looked at, where more follow; null at the end. */
+  readonly next: RunPlace | null;
+}
+
 export interface Runs {
   readonly names: RulesetNames;
+  /**
+   * Latest activity first. With a query, a page may be short or empty and still have a next one: the search of a page
+   * ends after a second.
+   */
   list(
     principal: Principal,
     filter: Omit<RunFilter, 'env'>,
     page: RunPageRequest,
-  ): Promise<Page<RunView> & { readonly total: number }>;
+    query?: Query,
+  ): Promise<RunPage>;
   /** Null when there is none in the environments that the principal sees. */
   get(principal: Principal, key: RunKey): Promise<RunView | null>;
   /** Registered agents that were seen and that the principal sees, last seen first. */
@@ -68,6 +83,9 @@ const runsOfHealth = 200;
 /** Runs shown beside an agent. */
 const shownRuns = 10;
 const registrationsAtOnce = 1_000;
+const searchedAtOnce = 500;
+/** Milliseconds for a page of a search. */
+const searchMs = 1_000;
 /** Agents whose runs are in memory at once: each may have `runsOfHealth`, and the event loop reads them in one turn. */
 const viewedAtOnce = 20;
 
@@ -84,12 +102,56 @@ class StoredRuns implements Runs {
     principal: Principal,
     filter: Omit<RunFilter, 'env'>,
     page: RunPageRequest,
-  ): Promise<Page<RunView> & { readonly total: number }> {
-    const { tenantId } = principal;
-    const env = listedEnvs(principal, null);
+    query: Query = { terms: [] },
+  ): Promise<RunPage> {
+    const { envs, isWhole, statuses, ...ids } = narrowingOf(query);
+    const inSight = listedEnvs(principal, null);
+    const env = query.terms.length === 0 ? inSight : envs.filter((one) => isInFilter(inSight, one));
+    const statusFilter = statuses && (filter.statuses ?? statuses).filter((one) => statuses.includes(one));
+    if (env?.length === 0 || statusFilter?.length === 0)
+      return { items: [], more: false, total: 0, next: null };
+    const narrowed = { ...ids, ...filter, ...omitUndefined({ statuses: statusFilter }), env };
+    // A filter of the request stands in place of a term about the same field.
+    const isExact = isWhole && !(filter.agentId && ids.agentId) && !(filter.sessionId && ids.sessionId);
     const at = this.#time();
-    const { items, more, total } = await this.#ports.store.runs.list(tenantId, { ...filter, env }, page, at);
-    return { items: await Promise.all(items.map((run) => this.#view(principal, run, at))), more, total };
+    const matches = isExact
+      ? await this.#listed(principal, narrowed, page, at)
+      : await this.#searched(principal, narrowed, page, query, at);
+    const items = await Promise.all(matches.items.map((run) => this.#view(principal, run, at)));
+    return { ...matches, items, more: matches.next !== null };
+  }
+
+  async #listed({ tenantId }: Principal, filter: RunFilter, page: RunPageRequest, at: StatusTime) {
+    const { items, more, total } = await this.#ports.store.runs.list(tenantId, filter, page, at);
+    return { items, total, next: (more && items.at(-1)) || null };
+  }
+
+  async #searched(
+    { tenantId }: Principal,
+    { statuses, ...filter }: RunFilter,
+    { limit, after }: RunPageRequest,
+    query: Query,
+    at: StatusTime,
+  ) {
+    const { store, clock } = this.#ports;
+    const test = runQueryTest(query);
+    const until = clock.monotonic() + searchMs;
+    const items: Run[] = [];
+    let last = after;
+    for (;;) {
+      const portion = { limit: searchedAtOnce, offset: 0, ...omitUndefined({ after: last }) };
+      const page = await store.runs.list(tenantId, filter, portion, at);
+      for (const [i, run] of page.items.entries()) {
+        last = run;
+        const status = runStatus(run, run.pendingApprovals, at);
+        if (statuses?.includes(status) === false || !test({ ...run, status })) continue;
+        items.push(run);
+        if (items.length === limit)
+          return { items, total: null, next: page.more || i + 1 < page.items.length ? run : null };
+      }
+      if (!page.more) return { items, total: null, next: null };
+      if (clock.monotonic() > until) return { items, total: null, next: last ?? null };
+    }
   }
 
   async get(principal: Principal, key: RunKey): Promise<RunView | null> {

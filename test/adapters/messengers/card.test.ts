@@ -30,6 +30,15 @@ describe('a card', () => {
     expect(requested(more).decides).toBeNull();
   });
 
+  it('has the line of the call above its arguments', () => {
+    const card = requested({ toolArgs: { to: 'ada', amount: 9800, currency: 'EUR' } });
+    expect(card.facts).toContainEqual(['Call', 'EUR 9,800.00 → ada']);
+    expect(card.args).toBe('to: "ada"\namount: 9800\ncurrency: "EUR"');
+    expect(requested({ toolArgs: null, argsBytes: 5000 }).facts.map(([label]) => label)).not.toContain(
+      'Call',
+    );
+  });
+
   it('decides what it shows whole, and keeps every text on its line', () => {
     const card = requested({ toolName: 'rm\nEnvironment: staging', toolArgs: { 'a\nb': 'c\nd' } });
     expect(card.decides).not.toBeNull();

@@ -164,6 +164,7 @@ const steadyWords = `(() => {
     [/(in|oldest|since|for) \\d+ (ms|s|min|h|d)( \\d+ (s|min))?\\b/g, '$1 5 min'],
   ];
   for (const { firstChild } of document.querySelectorAll('.change-row > time')) firstChild.data = '12:00';
+  for (const { firstChild } of document.querySelectorAll('.countdown > span')) firstChild.data = '4 min';
   // The ring of a countdown is its time left.
   for (const ring of document.querySelectorAll('.countdown-left')) ring.style.strokeDasharray = 'none';
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

@@ -61,7 +61,7 @@ const agentLanguage: QueryLanguage = {
 
 function Fleet(): JSX.Element {
   const page = usePageQuery(agentLanguage);
-  const q = page.problem ? '' : page.text;
+  const { q } = page;
   const env = useEnv();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const query = {

@@ -1,8 +1,8 @@
 // Groups calls that a person can approve together, with their differences and sums.
 import { currencyOf, moneyValue, placedAmountOf } from '../../../approval/rules/amounts.ts';
+import { moneyOf } from '../../../approval/rules/argument-line.ts';
 import { type AmountSum, amountSums, differingPaths } from '../../../approval/rules/groups.ts';
 import { groupBy } from '../../../shared/group-by.ts';
-import { moneyOf } from '../../lib/call-values.ts';
 import type { Approval } from './model.ts';
 
 type Arguments = { readonly [name: string]: unknown };

@@ -2,6 +2,7 @@
 // decision.
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
+import { argumentLine } from '../../../approval/rules/argument-line.ts';
 import { linkTo } from '../../lib/address.ts';
 import { useCall } from '../../lib/query.ts';
 import { useStore } from '../../lib/store.ts';
@@ -14,7 +15,7 @@ import { usePhone } from '../../ui/narrow.ts';
 import { Data, Env, Line, Time, TimeWords, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { ReadToEnd } from '../../ui/read-to-end.tsx';
-import { type EventRow, payloadField } from '../events/event-row.ts';
+import { payloadField } from '../events/event-row.ts';
 import { Decide, type DecideProps, Outcome } from './decide.tsx';
 import { type Approval, deadlineOf, decisions, isOfSample, markRead } from './model.ts';
 import { Snooze } from './snooze.tsx';
@@ -23,8 +24,11 @@ import { Take } from './take.tsx';
 const urgentMs = 60_000;
 const around = 2 * Math.PI * 15;
 
-/** Time left, as a ring and as text. */
-export function Countdown({ approval }: { readonly approval: Approval }): JSX.Element {
+/** Time left, as a ring and as text. In a row, where it stands first, only screen readers get its last word. */
+export function Countdown({
+  approval,
+  isRow = false,
+}: Readonly<{ approval: Approval; isRow?: boolean }>): JSX.Element {
   const left = Math.max(0, deadlineOf(approval) - useNow(1_000));
   const part = Math.min(1, left / (approval.timeout_seconds * 1000));
   return (
@@ -42,7 +46,14 @@ export function Countdown({ approval }: { readonly approval: Approval }): JSX.El
           strokeDasharray={`${part * around} ${around}`}
         />
       </svg>
-      {left === 0 ? 'expired' : `${duration(left)} left`}
+      {left === 0 ? (
+        'expired'
+      ) : (
+        <span>
+          {duration(left)}
+          <span className={isRow ? 'heard' : undefined}> left</span>
+        </span>
+      )}
     </TimeWords>
   );
 }
@@ -212,7 +223,10 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
                 <li key={event.id} className="before-row">
                   <CallVerdict {...event} />
                   <Link {...linkTo.event(event.id)} className="before-call">
-                    <Line mono text={callText(event)} />
+                    <Line
+                      mono
+                      text={`${event.tool_name} ${argumentLine(payloadField(event, 'tool_args'))}`}
+                    />
                   </Link>
                   <Time at={event.timestamp} className="muted" />
                 </li>
@@ -223,14 +237,4 @@ function Before({ approval }: { readonly approval: Approval }): JSX.Element {
       </QueryResult>
     </section>
   );
-}
-
-/** A call in one line: the tool, and as many arguments as fit. */
-function callText(row: EventRow): string {
-  const args = payloadField(row, 'tool_args');
-  if (typeof args !== 'object' || args === null) return row.tool_name;
-  const valueTexts = Object.values(args).map((value) =>
-    typeof value === 'string' ? value : JSON.stringify(value),
-  );
-  return `${row.tool_name}(${valueTexts.join(', ')})`;
 }

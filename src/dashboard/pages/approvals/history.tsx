@@ -1,9 +1,9 @@
 // Decided approvals: decider, time, channel and reason.
 import type { JSX } from 'react';
+import { argumentLine } from '../../../approval/rules/argument-line.ts';
 import { approvalGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
-import { argumentLine } from '../../lib/argument-line.ts';
 import { type PageQuery, type QueryLanguage, textOfValues } from '../../lib/page-query.ts';
 import { usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
@@ -48,7 +48,7 @@ export const inboxLanguage: QueryLanguage = {
 
 export function History({ page }: { readonly page: PageQuery }): JSX.Element {
   const env = useEnv();
-  const q = page.problem ? '' : page.text;
+  const { q } = page;
   const query = { limit: pageSize, ...(env ? { env } : {}), ...(q ? { q } : {}) };
   const approvalsQuery = usePages('listApprovals', { query });
   const rows = usePageRows(approvalsQuery, ({ reply }) => reply.filter((one) => one.status !== 'pending'));

@@ -43,7 +43,7 @@ export default function Approvals(): JSX.Element {
   const [filters] = useFilters();
   const page = usePageQuery(inboxLanguage);
   const view = (filters.view ?? 'pending') as View;
-  const q = page.problem ? '' : page.text;
+  const { q } = page;
   const { pending, isOld, isOfOther, list, total, isCut } = usePending(view, q);
   const isSnoozed = useSnoozed();
   const { user_id: me } = useSignedIn();

@@ -12,7 +12,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import { argumentLine } from '../../lib/argument-line.ts';
+import { argumentLine } from '../../../approval/rules/argument-line.ts';
 import { count, counted, visible } from '../../lib/text.ts';
 import { Button, Data, Env, Line, Name, Verdict } from '../../ui/parts.tsx';
 import { type AlikeCalls, moneyIn } from './alike.ts';
@@ -251,18 +251,15 @@ const Row = memo(function Row(props: RowProps): JSX.Element {
           aria-expanded={folds ? isChosen : undefined}
           onClick={() => acts.current.onOpen(row)}
         >
+          {status === 'pending' ? <Countdown approval={row} isRow /> : <Verdict word={status} />}
           <span className="queue-what">
-            {isMember ? (
-              <Line mono text={argumentLine(row.tool_args) || row.tool_name} />
-            ) : (
-              <Name text={row.tool_name} />
-            )}
-            <span className="muted">
+            <Line mono text={argumentLine(row.tool_args) || row.tool_name} />
+            <span className="muted queue-who">
+              {!isMember && <Name text={row.tool_name} />}
               <Name text={row.agent_id} />
             </span>
           </span>
           <Taken approval={row} />
-          {status === 'pending' ? <Countdown approval={row} /> : <Verdict word={status} />}
         </button>
       </div>
       {content && <div role="gridcell">{content}</div>}

@@ -1,7 +1,6 @@
 // The audit page: the filtered feed of the audit chain, and the chain as a file for offline verification.
 import { type JSX, useEffect } from 'react';
 import { auditActionText } from '../../../../packages/agent/src/rules/state-words.ts';
-import { auditSubjects } from '../../../audit/record/subjects.ts';
 import { auditGrammar } from '../../../event/rules/query/fields.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byCursor, useHosted, useHostedPages } from '../../lib/hosted-query.ts';
@@ -65,13 +64,6 @@ const actors: { readonly [view: string]: readonly string[] } = {
 const auditLanguage: QueryLanguage = {
   page: 'audit',
   grammar: auditGrammar,
-  parameters: {
-    by: 'actor',
-    action: 'action_type',
-    subject: Object.fromEntries(auditSubjects.map((subject) => [subject, { subject_type: subject }])),
-    agent: 'agent_id',
-    run: 'session_id',
-  },
   earlier: ['actor', 'subject'],
   textOf: textOfValues(auditGrammar, { actor: 'by', subject: 'subject' }),
 };
@@ -88,18 +80,13 @@ function rangeOfAudit(search: Search): Moving {
   return { name: `${search.from ?? ''} ${search.to ?? ''}`, query };
 }
 
-/** The loaded entries that match. They follow new ones by themselves as long as nobody reads further down. */
-function useEntries(filter: object, agentId: string | undefined, sessionId: string | undefined) {
+/** The loaded entries. They follow new ones by themselves as long as nobody reads further down. */
+function useEntries(filter: object) {
   const [search] = useFilters();
   const query = { limit: 100, ...filter };
   const moving = rangeOfAudit(search);
   const auditQuery = useHostedPages('hostedListAudit', { query }, byCursor, { own: true, moving });
-  const loaded = usePageRows(auditQuery, ({ entries }) => entries);
-  const rows = loaded.filter(
-    (entry) =>
-      (agentId === undefined || entry.agent_id === agentId) &&
-      (sessionId === undefined || entry.session_id === sessionId),
-  );
+  const rows = usePageRows(auditQuery, ({ entries }) => entries);
   const { peek } = search;
   // The stream refreshes this small list; polling covers what the stream does not announce.
   const newest = useHosted(
@@ -109,7 +96,7 @@ function useEntries(filter: object, agentId: string | undefined, sessionId: stri
   );
   const head = newest.data?.entries[0]?.id;
   const isOld =
-    auditQuery.data !== undefined && head !== undefined && !loaded.some((entry) => entry.id === head);
+    auditQuery.data !== undefined && head !== undefined && !rows.some((entry) => entry.id === head);
   const isRead = peek !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
   const { refetch, isFetching } = auditQuery;
   useEffect(() => {
@@ -122,13 +109,11 @@ export default function Audit(): JSX.Element {
   const me = useSignedIn();
   const [{ view = 'people' }] = useFilters();
   const page = usePageQuery(auditLanguage);
-  const { agent_id: agentId, session_id: sessionId, subject_type: subject, ...others } = page.parameters;
-  const filter = {
-    ...others,
+  const { auditQuery, rows, hasHiddenEntries } = useEntries({
+    ...(page.q ? { q: page.q } : {}),
     ...(actors[view] ? { actor_type: actors[view] } : {}),
-    ...(subject === undefined ? { scope: 'all' } : { subject_type: [subject] }),
-  };
-  const { auditQuery, rows, hasHiddenEntries } = useEntries(filter, agentId, sessionId);
+    scope: 'all',
+  });
   return (
     <div className="page">
       <PageHead

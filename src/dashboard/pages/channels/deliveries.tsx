@@ -11,7 +11,6 @@ import { counted } from '../../lib/text.ts';
 import { followFrames } from '../../live/live.ts';
 import { countColumn, dueColumn, instantColumn, verdictColumn, wordColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Select } from '../../ui/form.tsx';
 import { Button, Time, Verdict } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { type Resource, ResourceView, type RowAct } from '../../ui/resource.tsx';
@@ -69,6 +68,13 @@ const deliveries: Resource<Delivery> = {
   name: 'deliveries of a channel',
   noun: 'delivery',
   sortAs: 'deliveries_sort',
+  facets: [
+    {
+      ...{ name: 'delivery', label: 'Delivery status', all: 'All' },
+      options: ['waiting', 'delivered', 'dead', 'expired'].map((word) => [word, displayWord(word)]),
+    },
+  ],
+  empty: 'No deliveries yet. Messages appear here when a call that requires approval matches.',
   keyOf: (one) => one.id,
   columns: [
     wordColumn('event', 'Event', (one) => one.event, 2.2),
@@ -82,7 +88,7 @@ const deliveries: Resource<Delivery> = {
 };
 
 export function Deliveries({ channel, admin }: Readonly<{ channel: Channel; admin: boolean }>): JSX.Element {
-  const [{ delivery = '' }, change] = useFilters();
+  const [{ delivery = '' }] = useFilters();
   const input = {
     params: { channel_id: channel.id },
     query: { limit: newest, ...(delivery === '' ? {} : { status: delivery }) },
@@ -111,10 +117,6 @@ export function Deliveries({ channel, admin }: Readonly<{ channel: Channel; admi
           acts: admin ? [again] : [],
           onOpen: ({ id }) => setOpen(id),
           bar: rows.length === newest ? `newest ${newest}` : counted(rows.length, 'delivery', 'deliveries'),
-          empty:
-            delivery === ''
-              ? 'No deliveries yet. Messages appear here when a call that requires approval matches.'
-              : 'No deliveries with this status. Select another status.',
         }}
         query={deliveriesQuery}
         rows={rows}
@@ -122,27 +124,12 @@ export function Deliveries({ channel, admin }: Readonly<{ channel: Channel; admi
           <>
             <div className="card-head">
               <h2>Deliveries</h2>
-              <span className="decide-buttons">
-                <Select
-                  compact
-                  label="Delivery status"
-                  value={delivery}
-                  options={[
-                    ['', 'All'],
-                    ['waiting', displayWord('waiting')],
-                    ['delivered', 'delivered'],
-                    ['dead', displayWord('dead')],
-                    ['expired', 'expired'],
-                  ]}
-                  onValue={(next) => change({ delivery: next }, true)}
-                />
-                <Button
-                  kind="quiet"
-                  icon="refresh"
-                  aria-label="Refresh deliveries"
-                  onClick={() => void deliveriesQuery.refetch()}
-                />
-              </span>
+              <Button
+                kind="quiet"
+                icon="refresh"
+                aria-label="Refresh deliveries"
+                onClick={() => void deliveriesQuery.refetch()}
+              />
             </div>
             {replay.error && <Failed error={replay.error} />}
           </>

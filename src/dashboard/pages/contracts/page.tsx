@@ -10,7 +10,6 @@ import { envs, useFilters } from '../../lib/search.ts';
 import { count, counted, loadedText } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { callsColumn } from '../../ui/calls-cell.tsx';
-import { Choice } from '../../ui/choice.tsx';
 import {
   envsColumn,
   nameColumn,
@@ -21,10 +20,9 @@ import {
   versionColumn,
 } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Select } from '../../ui/form.tsx';
-import { PeekList, SearchInput } from '../../ui/list.tsx';
-import { Empty, TabHead } from '../../ui/parts.tsx';
+import { TabHead } from '../../ui/parts.tsx';
 import { QueryProblem } from '../../ui/query-result.tsx';
+import { type Resource, ResourceView } from '../../ui/resource.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { ContractDetail } from './detail.tsx';
 import { ContractForm } from './form.tsx';
@@ -54,13 +52,29 @@ const columns: readonly Column<Row>[] = [
   timeColumn('at', 'Changed', (row) => row.created_at, 1.1),
 ];
 
+const contracts: Resource<Row> = {
+  name: 'contracts',
+  noun: 'contract',
+  columns,
+  keyOf,
+  isSearched: true,
+  linkOf: (row) => linkTo.contract(row.contract_id),
+  title: (row) => `Contract ${row.contract_id}`,
+  peek: (row) => <ContractDetail id={row.contract_id} isPeek />,
+  add: {
+    ...{ label: 'New contract', kind: 'primary', operation: 'createContract', command: 'newContract' },
+    dialog: (close) => <NewContract onClose={close} />,
+  },
+  empty: {
+    title: 'No contracts yet',
+    text: 'Contracts appear here when you create them or import a bundle.',
+  },
+};
+
 export function Contracts(): JSX.Element {
-  const [{ search = '', type = '', tag = '' }, change] = useFilters();
-  const [open, setOpen] = useState<'new' | 'import' | null>(null);
-  const navigate = useNavigate();
-  const why = useRefusal('createContract');
-  useCommand('newContract', () => setOpen('new'), { why });
-  useCommand('importContracts', () => setOpen('import'), { why });
+  const [{ search = '', type = '', tag = '' }] = useFilters();
+  const [isImporting, setImporting] = useState(false);
+  useCommand('importContracts', () => setImporting(true), { why: useRefusal('createContract') });
   const contractsQuery = usePages(
     'listContracts',
     {
@@ -82,72 +96,53 @@ export function Contracts(): JSX.Element {
   const narrowed = search !== '' || type !== '' || tag !== '';
   return (
     <>
-      <TabHead
-        summary={
-          contractsQuery.data &&
-          !isOld &&
-          `${contractsQuery.hasNextPage ? `${count(rows.length)}+ contracts` : counted(rows.length, 'contract')} ${narrowed ? 'found' : 'in the library'}.`
-        }
-      >
-        <ActButton operation="createContract" icon="upload" onClick={() => setOpen('import')}>
-          Import bundle
-        </ActButton>
-        <ActButton operation="createContract" kind="primary" icon="plus" onClick={() => setOpen('new')}>
-          New contract
-        </ActButton>
-      </TabHead>
-      <div className="filter-bar">
-        <SearchInput items="contracts" />
-        <Select
-          compact
-          label="Type"
-          value={type}
-          options={[['', 'All types'], ...contractTypes]}
-          onValue={(next) => change({ type: next })}
-        />
-        <Choice
-          compact
-          label="Tag"
-          value={tag}
-          options={[['', 'All tags'], ...new Set([...tags, ...(tag ? [tag] : [])])]}
-          onValue={(next) => change({ tag: next })}
-        />
-      </div>
-      <QueryProblem query={tagsQuery} />
-      <PeekList
+      <ResourceView
+        resource={{
+          ...contracts,
+          bar: isOld ? '' : loadedText(rows.length, 'contract', contractsQuery.hasNextPage),
+          facets: [
+            { name: 'type', label: 'Type', all: 'All types', options: contractTypes },
+            { name: 'tag', label: 'Tag', all: 'All tags', options: tags },
+          ],
+        }}
         query={contractsQuery}
         isOld={isOld}
-        name="contracts"
-        row="contract"
         rows={rows}
-        bar={isOld ? '' : loadedText(rows.length, 'contract', contractsQuery.hasNextPage)}
-        columns={columns}
-        keyOf={keyOf}
-        empty={
-          <Empty
-            title={narrowed ? 'No contracts match these filters' : 'No contracts yet'}
-            text={
-              narrowed
-                ? 'Remove a filter to see more contracts.'
-                : 'Contracts appear here when you create them or import a bundle.'
-            }
-          />
-        }
-        linkOf={(row) => linkTo.contract(row.contract_id)}
-        title={(row) => `Contract ${row.contract_id}`}
-        peek={(row) => <ContractDetail id={row.contract_id} isPeek />}
+        head={(add) => (
+          <>
+            <TabHead
+              summary={
+                contractsQuery.data &&
+                !isOld &&
+                `${contractsQuery.hasNextPage ? `${count(rows.length)}+ contracts` : counted(rows.length, 'contract')} ${narrowed ? 'found' : 'in the library'}.`
+              }
+            >
+              <ActButton operation="createContract" icon="upload" onClick={() => setImporting(true)}>
+                Import bundle
+              </ActButton>
+              {add}
+            </TabHead>
+            <QueryProblem query={tagsQuery} />
+          </>
+        )}
       />
-      <Dialog title="New contract" shape="wide" open={open === 'new'} onClose={() => setOpen(null)}>
-        <ContractForm
-          draftName="new contract"
-          onClose={() => setOpen(null)}
-          onDone={(contractId) => {
-            setOpen(null);
-            void navigate({ ...linkTo.contract(contractId) });
-          }}
-        />
-      </Dialog>
-      <Import open={open === 'import'} onClose={() => setOpen(null)} />
+      <Import open={isImporting} onClose={() => setImporting(false)} />
     </>
+  );
+}
+
+function NewContract({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const navigate = useNavigate();
+  return (
+    <Dialog title="New contract" shape="wide" open onClose={onClose}>
+      <ContractForm
+        draftName="new contract"
+        onClose={onClose}
+        onDone={(contractId) => {
+          onClose();
+          void navigate({ ...linkTo.contract(contractId) });
+        }}
+      />
+    </Dialog>
   );
 }

@@ -1,6 +1,7 @@
 // The columns of the list of events.
+
+import { argumentLine } from '../../../approval/rules/argument-line.ts';
 import { verdictWordOf } from '../../../event/rules/query/match.ts';
-import { argumentLine } from '../../lib/argument-line.ts';
 import { textOrNull } from '../../lib/text.ts';
 import { afterCall, CallVerdict } from '../../ui/call-verdict.tsx';
 import {

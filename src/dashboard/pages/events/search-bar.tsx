@@ -1,10 +1,11 @@
 // The query bar of Explore. It offers the values with calls in the present range and environment, and the arguments of
 // the tool in the query, once a person types.
 import { type JSX, useMemo, useState } from 'react';
+import { eventGrammar } from '../../../event/rules/query/fields.ts';
+import { parseQuery } from '../../../event/rules/query/parse.ts';
 import { minuteMs } from '../../../shared/duration.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { eventLanguage, useEventQuery } from '../../lib/event-query.ts';
-import { readText } from '../../lib/page-query.ts';
 import { useCall } from '../../lib/query.ts';
 import { lastTerm } from '../../lib/query-completion.ts';
 import { spanOf } from '../../lib/range.ts';
@@ -21,7 +22,7 @@ const maxCalls = 100;
 
 /** The only tool that the finished terms of a text allow. */
 function toolOf(text: string): string | undefined {
-  const read = readText(text.slice(0, text.length - lastTerm(text).length), eventLanguage);
+  const read = parseQuery(text.slice(0, text.length - lastTerm(text).length), eventGrammar);
   const term = 'query' in read ? read.query.terms.find(({ field }) => field === 'tool') : undefined;
   const [tool, ...others] = term?.values ?? [];
   return term?.isNegated || others.length > 0 || tool?.text.includes('*') ? undefined : tool?.text;

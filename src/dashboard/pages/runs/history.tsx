@@ -1,6 +1,7 @@
 // The history of a run: its events in the order of time, and beside them the explanation of one.
 import { Link } from '@tanstack/react-router';
 import { type JSX, useEffect, useMemo } from 'react';
+import { argumentLine } from '../../../approval/rules/argument-line.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { HostedReply } from '../../lib/hosted.ts';
 import { byCursor, useHostedPages } from '../../lib/hosted-query.ts';
@@ -10,7 +11,7 @@ import { duration, textOrNull } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { usePhone } from '../../ui/narrow.ts';
-import { Button, Data, Name, Time, TimeWords, Verdict } from '../../ui/parts.tsx';
+import { Button, Data, Line, Name, Time, TimeWords, Verdict } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Explain } from '../events/explain.tsx';
@@ -83,6 +84,7 @@ export function RunHistory({
                     <Name text={event.tool_name} />
                   </Link>
                 )}
+                <Line mono text={argumentLine(event.tool_args)} />
                 <DecidedBy event={event} />
               </span>
             </li>

@@ -65,5 +65,5 @@ export function useRunsInRange(filters: NonNullable<HostedInput['query']>, env: 
       {further}
     </Empty>
   ) : null;
-  return { query: { ...runsQuery, hasNextPage }, total: pages[0]?.total ?? 0, rows, bar, cutOff, further };
+  return { query: { ...runsQuery, hasNextPage }, total: pages[0]?.total ?? null, rows, bar, cutOff, further };
 }

@@ -22,18 +22,6 @@ import { type Run, runKey } from './run.ts';
 const runLanguage: QueryLanguage = {
   page: 'runs',
   grammar: runGrammar,
-  parameters: {
-    is: {
-      running: { status: 'active' },
-      pending: { status: 'approval_pending' },
-      denied: { status: 'blocked' },
-      completed: { status: 'completed' },
-      stale: { status: 'stale' },
-    },
-    agent: 'agent_id',
-    run: 'session_id',
-    env: 'env',
-  },
   earlier: ['status', 'agent_id'],
   textOf: textOfValues(runGrammar, { status: 'is', agent_id: 'agent' }),
 };
@@ -43,16 +31,13 @@ const linkOf = (run: Run) => linkTo.run(run.agent_id, run.session_id);
 
 export default function Runs(): JSX.Element {
   const page = usePageQuery(runLanguage);
-  const { env: queriedEnv, ...filters } = page.parameters;
-  const chosenEnv = useEnv();
-  const env = queriedEnv ?? chosenEnv;
-  const isNarrowed = Object.keys(filters).length > 0;
-  const { query, total, rows, bar, cutOff } = useRunsInRange(filters, env);
+  const isNarrowed = page.q !== '';
+  const { query, total, rows, bar, cutOff } = useRunsInRange(isNarrowed ? { q: page.q } : {}, useEnv());
   return (
     <div className="page">
       <PageHead
         title="Runs"
-        summary={query.data && `${counted(total, 'run')}${isNarrowed ? ' found' : ''}.`}
+        summary={total !== null && `${counted(total, 'run')}${isNarrowed ? ' found' : ''}.`}
       />
       <QueryBar language={runLanguage} query={page} placeholder="is:denied agent:checkout-010" />
       <StateTerms
@@ -71,7 +56,7 @@ export default function Runs(): JSX.Element {
         bar={bar}
         empty={
           cutOff ??
-          (total > 0 || isNarrowed ? (
+          (total !== 0 || isNarrowed ? (
             <NoMatch title="No runs match these filters" query={page} grammar={runGrammar} hasRange />
           ) : (
             <NoRuns />

@@ -100,7 +100,7 @@ function IngestRow({ stored, at }: { readonly stored: number; readonly at: numbe
   return <HealthRows rows={[['Events', `${count(stored)} stored since start${perSecond}`, true]]} />;
 }
 
-function rowsOf({ streams, queues, event_loop: loop, installation }: Figures): readonly HealthRow[] {
+function rowsOf({ streams, queues, installation }: Figures): readonly HealthRow[] {
   const ended = Object.entries(streams.ended)
     .filter(([, times]) => times > 0)
     .map(([why, times]) => `${count(times)} ${why.replaceAll('_', ' ')}`);
@@ -146,11 +146,6 @@ function rowsOf({ streams, queues, event_loop: loop, installation }: Figures): r
         </>
       ),
       true,
-    ],
-    [
-      'Event loop',
-      `delay: mean ${loop.mean_ms.toFixed(1)} ms, 99th percentile ${loop.p99_ms.toFixed(1)} ms, maximum ${loop.max_ms.toFixed(0)} ms`,
-      loop.p99_ms < 100,
     ],
   ];
 }

@@ -1,4 +1,5 @@
-// The system page: store, disk, bus and workers. Admins also see the nodes with their shards, and the queues.
+// The system page: problems with their remedies; lag, store, disk, bus and workers. Admins also see the nodes with
+// their shards, and the queues.
 import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -33,36 +34,54 @@ export default function System(): JSX.Element {
 
 type Details = Reply<'healthDetails'>;
 
-const storageWords: { readonly [state: string]: string } = {
-  ok: 'ok',
-  low: 'disk space is low',
-  reserved: 'disk space is nearly exhausted, so only decisions are stored',
-  full: 'the disk is full, so writes fail',
-  failing: 'writes to the disk fail',
-  damaged: 'the store is damaged; restore a backup',
+/** State of the disk: a problem, and the remedy. */
+const storageStates: { readonly [state: string]: readonly [problem: string, remedy: string] } = {
+  low: ['disk space is low', 'Free disk space, or purge old events.'],
+  reserved: [
+    'disk space is nearly exhausted, so only decisions are stored',
+    'Free disk space, or purge old events.',
+  ],
+  full: ['the disk is full, so writes fail', 'Free disk space.'],
+  failing: ['writes to the disk fail', 'Check the disk and its permissions.'],
+  damaged: ['the store is damaged', 'Restore a backup.'],
 };
 
-function summaryOf(details: Details): string {
-  const wrong = [
-    ...(details.database.connected ? [] : ['the store is not responding']),
-    ...(details.cache.connected ? [] : ['the key-value store is not responding']),
-    ...(details.storage.state === 'ok' ? [] : [storageWords[details.storage.state] ?? details.storage.state]),
+function summaryOf({ database, cache, storage: { state } }: Details): string {
+  const problems = [
+    ...(database.connected ? [] : [['the store is not responding', 'Start it, or check the network.']]),
+    ...(cache.connected
+      ? []
+      : [['the key-value store is not responding', 'Start it, or check the network.']]),
+    ...(state === 'ok' ? [] : [storageStates[state] ?? [state, 'Check the disk.']]),
   ];
-  return wrong.length === 0 ? 'The hub is healthy.' : `Action needed: ${wrong.join('; ')}.`;
+  return problems.length === 0
+    ? 'The hub is healthy.'
+    : `Action needed: ${problems.map(([problem, remedy]) => `${problem}. ${remedy}`).join(' ')}`;
 }
 
 const took = (ms: number | null): string =>
   ms === null ? 'not responding' : `responds in ${ms < 1 ? '< 1' : Math.round(ms)} ms`;
 
 function Figures({ details }: { readonly details: Details }): JSX.Element {
+  const { is_admin: enabled } = useSignedIn();
+  const loop = useCall('healthMetrics', {}, { refetchMs, enabled }).data?.event_loop;
   const rows: readonly HealthRow[] = [
+    ...(loop
+      ? ([
+          [
+            'Lag',
+            `event loop: mean ${loop.mean_ms.toFixed(1)} ms, 99th percentile ${loop.p99_ms.toFixed(1)} ms, maximum ${loop.max_ms.toFixed(0)} ms`,
+            loop.p99_ms < 100,
+          ],
+        ] as const)
+      : []),
     ['Store', took(details.database.latency_ms), details.database.connected],
-    ['Key-value store', took(details.cache.latency_ms), details.cache.connected],
     [
       'Disk',
-      `${storageWords[details.storage.state] ?? details.storage.state}${details.storage.free_bytes === null ? '' : `, ${bytes(details.storage.free_bytes)} free`}`,
+      `${storageStates[details.storage.state]?.[0] ?? details.storage.state}${details.storage.free_bytes === null ? '' : `, ${bytes(details.storage.free_bytes)} free`}`,
       details.storage.state === 'ok',
     ],
+    ['Key-value store', took(details.cache.latency_ms), details.cache.connected],
     ['Workers', `${details.workers} running`, true],
     ['Connected agents', count(details.connected_agents), true],
     [
@@ -75,6 +94,7 @@ function Figures({ details }: { readonly details: Details }): JSX.Element {
   ];
   return (
     <section className="card" aria-label="Health">
+      <p className="muted">Lag, store and disk now. For the last 24 h, collect the metrics of the hub.</p>
       <dl className="health">
         <HealthRows rows={rows} />
       </dl>

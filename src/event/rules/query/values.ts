@@ -1,6 +1,6 @@
 // Tests of values that queries of several nouns share: by a path, as texts, numbers or times. Pure.
 import type { JsonObject } from '../../../contract/record.ts';
-import { comparableOf, type QueryPathPart, type QueryTerm } from './parse.ts';
+import { comparableOf, type Query, type QueryPathPart, type QueryTerm } from './parse.ts';
 import { globTest, type TextTest, visibleText } from './words.ts';
 
 export const anyOf =
@@ -8,6 +8,15 @@ export const anyOf =
   (text) =>
     tests.some((test) => test(text));
 export const globs = ({ values }: QueryTerm): TextTest => anyOf(values.map(globTest));
+
+/** The only values that a query allows for a field; null if it allows others. */
+export function onlyValues({ terms }: Query, name: string): readonly string[] | null {
+  const exact = terms.find(
+    ({ field, isNegated, values }) =>
+      field === name && !isNegated && values.every(({ isQuoted, text }) => isQuoted || !text.includes('*')),
+  );
+  return exact?.values.map(({ text }) => text) ?? null;
+}
 
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 export const textsIn = (payload: JsonObject | null, ...keys: readonly string[]): readonly string[] =>
