@@ -13,7 +13,8 @@ export interface ChosenServer {
 }
 
 const cost =
-  'a deployment takes about 1.4 times as long to reach all agents, and an idle stream uses about three times the memory (docs/performance.md)';
+  'a deployment takes about 1.4 times as long to reach all agents, and an idle stream uses about three times the ' +
+  'memory (docs/performance.md)';
 
 /**
  * @param load loads the native server

@@ -2,12 +2,13 @@
 // and gathers the findings.
 import { HubProcess } from '../e2e/process.ts';
 import { OpenSockets } from './broken.ts';
+import { handsOf } from './deck.ts';
 import { type Finding, Findings } from './findings.ts';
 import { Leaks, markerOf } from './leaks.ts';
 import { type Game, Player } from './player.ts';
 import { type Memory, openProbe, type Probe, type Stall } from './probe.ts';
 import { isStream, operations } from './requests.ts';
-import { noIds } from './seen.ts';
+import { noIds, Seen } from './seen.ts';
 import { makeTenants, operatorToken } from './world.ts';
 
 export interface Options {
@@ -46,6 +47,8 @@ export interface Report extends Progress {
   readonly found: readonly Finding[];
   /** Operations that never answered 2xx: what the run did not reach. */
   readonly unreached: readonly string[];
+  /** Operations that nobody was answered by, but for 401. */
+  readonly unanswered: readonly string[];
   /** MiB of heap after a garbage collection, at each pause. */
   readonly collected: readonly number[];
   /** The most resident memory. MiB. */
@@ -126,6 +129,7 @@ export async function fuzz(options: Options): Promise<Report> {
     isPlaying = true;
     const statuses: { [status: string]: number } = {};
     const reached = new Set<string>();
+    const answered = new Set<string>();
     const startedAt = Date.now();
     const sleep = watchSleep();
     let spent = 0;
@@ -141,7 +145,6 @@ export async function fuzz(options: Options): Promise<Report> {
       leaks: new Leaks(new Map(tenantNames.map((name) => [name, markerOf(options.seed, name)])), [node]),
       findings,
       sockets: new OpenSockets(),
-      ids: noIds(),
       mayBeLarge: () => spent < elapsedSeconds() * Math.min(largePerSecond, largeTotal / options.seconds),
       spend: (bytes) => {
         spent += bytes;
@@ -149,16 +152,30 @@ export async function fuzz(options: Options): Promise<Report> {
       counted(operation, status) {
         statuses[status] = (statuses[status] ?? 0) + 1;
         if (status < 300) reached.add(operation);
+        if (status !== 401) answered.add(operation);
       },
       isReached: (operation) => reached.has(operation),
+      isAnswered: (operation) => answered.has(operation),
       sleptMs: sleep.ms,
     };
+    const ids = noIds();
+    const named = tenants.flatMap((tenant) => {
+      const seen = new Seen(tenant, tenants, ids);
+      return Array.from({ length: playersPerTenant }, (_, i) => ({
+        name: `${tenant.name}${i}`,
+        tenant,
+        seen,
+      }));
+    });
+    const hands = handsOf(
+      options.seed,
+      named.map(({ name }) => name),
+    );
     const players = [
-      ...tenants.flatMap((tenant) =>
-        Array.from({ length: playersPerTenant }, (_, i) => new Player(game, `${tenant.name}${i}`, tenant)),
+      ...named.map(({ name, tenant, seen }) => new Player(game, name, tenant, seen, hands.get(name) ?? null)),
+      ...['stranger0', 'stranger1'].map(
+        (name) => new Player(game, name, null, new Seen(null, tenants, ids), null),
       ),
-      new Player(game, 'stranger0', null),
-      new Player(game, 'stranger1', null),
     ].filter(({ name }) => options.only === null || options.only.includes(name));
     const progress = (): Progress => {
       const steps = players.reduce((sum, { steps: done }) => sum + done, 0);
@@ -198,7 +215,8 @@ export async function fuzz(options: Options): Promise<Report> {
       ...progress(),
       seed: options.seed,
       found: findings.all,
-      unreached: players.length > 1 ? unreached(reached) : [],
+      unreached: players.length > 1 ? missingFrom(reached) : [],
+      unanswered: players.length > 1 ? missingFrom(answered) : [],
       collected,
       peakRss: Math.round(peakRss),
     };
@@ -312,11 +330,11 @@ function watch(hub: HubProcess, findings: Findings, isPlaying: () => boolean): v
 /** Setting up happens once, before the players begin; the others need an identity provider. */
 const beyond: ReadonlySet<string> = new Set(['setup', 'oidcSignIn', 'oidcCallback', 'oidcLogout']);
 
-const unreached = (reached: ReadonlySet<string>): string[] =>
+const missingFrom = (names: ReadonlySet<string>): string[] =>
   operations
     .filter((operation) => !isStream(operation) && !beyond.has(operation.name))
     .map(({ name }) => name)
-    .filter((name) => !reached.has(name));
+    .filter((name) => !names.has(name));
 
 /** The id of the hub's node, which its operator sees. */
 async function nodeOf(hub: HubProcess): Promise<string> {

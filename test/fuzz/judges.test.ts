@@ -12,7 +12,7 @@ import { formsOf, Leaks, markerIn, markerOf } from './leaks.ts';
 import { Player } from './player.ts';
 import { operations, requestOf } from './requests.ts';
 import type { Writer } from './schema.ts';
-import { noIds } from './seen.ts';
+import { noIds, Seen } from './seen.ts';
 import { type Credential, operator, strangers, type Tenant } from './world.ts';
 
 const markers = new Map([
@@ -255,15 +255,17 @@ describe('a player', () => {
           leaks: new Leaks(markers),
           findings,
           sockets,
-          ids: noIds(),
           mayBeLarge: () => false,
           spend: () => {},
           counted: () => {},
           isReached: () => true,
+          isAnswered: () => true,
           sleptMs: () => 0,
         },
         'acme0',
         tenant,
+        new Seen(tenant, [acme], noIds()),
+        null,
       );
       for (let i = 0; i < steps; i++) await player.step();
       sockets.endAll();

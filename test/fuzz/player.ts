@@ -3,6 +3,7 @@
 import { defaultBody } from '../../src/http/contract/route.ts';
 import { type Random, random as randomOf } from '../random.ts';
 import { attackOf, type OpenSockets, play } from './broken.ts';
+import { type Hand, type Results, withoutOptional } from './deck.ts';
 import type { Findings, Step } from './findings.ts';
 import { type Answer, bytesOf, HttpConnection, type OutgoingRequest, type Silence } from './http.ts';
 import { Judge } from './judge.ts';
@@ -18,7 +19,7 @@ import {
   type Wrongness,
 } from './requests.ts';
 import type { Writer } from './schema.ts';
-import { type ForeignIds, Seen } from './seen.ts';
+import type { Seen } from './seen.ts';
 import { playStream, streamOf } from './streams.ts';
 import { type Credential, isAdmitted, operator, strangers, type Tenant } from './world.ts';
 
@@ -33,20 +34,18 @@ const maxStreams = 8;
 const maxAttacks = 12;
 
 /** State that all players of a run share. */
-export interface Game {
+export interface Game extends Results {
   readonly seed: string;
   readonly port: number;
   readonly tenants: readonly Tenant[];
   readonly leaks: Leaks;
   readonly findings: Findings;
   readonly sockets: OpenSockets;
-  readonly ids: ForeignIds;
   /** False when the bytes for large texts are spent for now. */
   mayBeLarge(): boolean;
   spend(bytes: number): void;
   /** Counts an answer. */
   counted(operation: string, status: number): void;
-  readonly isReached: (operation: string) => boolean;
   /** How long the program got no processor since the start. */
   readonly sleptMs: () => number;
 }
@@ -64,6 +63,7 @@ export class Player {
   readonly #game: Game;
   readonly #judge: Judge;
   readonly #seen: Seen;
+  readonly #hand: Hand | null;
   readonly #recent: Step[] = [];
   readonly #background = new Set<Promise<void>>();
   #connection: HttpConnection | null = null;
@@ -76,10 +76,15 @@ export class Player {
   /** Steps begun. */
   steps = 0;
 
-  constructor(game: Game, name: string, tenant: Tenant | null) {
+  /**
+   * @param seen what the players of its tenant have seen
+   * @param hand the operations that it asks first; null: none
+   */
+  constructor(game: Game, name: string, tenant: Tenant | null, seen: Seen, hand: Hand | null) {
     this.#game = game;
     this.#judge = new Judge(game.findings, game.leaks, game.sockets);
-    this.#seen = new Seen(tenant, game.tenants, game.ids);
+    this.#seen = seen;
+    this.#hand = hand;
     this.name = name;
     this.tenant = tenant;
   }
@@ -129,11 +134,18 @@ export class Player {
   /** The player: mostly somebody whom the route takes. */
   #credential(random: Random, operation: Operation): Credential {
     const own = this.tenant?.credentials ?? [];
-    if (operation.route.auth.includes('operatorToken') && random.next() < 0.5) return operator;
-    const fit = own.filter(({ role }) => isAdmitted(operation.route, role));
+    const fitting = this.#fitting(random, operation);
     const chance = random.next();
-    if (fit.length > 0 && chance < 0.9) return random.pick(fit);
+    if (fitting && (fitting === operator || chance < 0.9)) return fitting;
     return random.pick(own.length > 0 && chance < 0.96 ? own : strangers);
+  }
+
+  /** Somebody whom the route takes; null: nobody of the player's own. */
+  #fitting(random: Random, { route }: Operation): Credential | null {
+    const isForOperator = route.auth.includes('operatorToken');
+    if (isForOperator && random.next() < 0.5) return operator;
+    const fit = (this.tenant?.credentials ?? []).filter(({ role }) => isAdmitted(route, role));
+    return fit.length > 0 ? random.pick(fit) : isForOperator ? operator : null;
   }
 
   /** An operation, who does it, and the writer of its texts. */
@@ -144,11 +156,26 @@ export class Player {
   }
 
   async #declared(open: Writer): Promise<void> {
+    const dealt = this.#hand?.next(this.#game);
+    if (dealt) return this.#dealt(dealt, open);
     const { operation, credential, writer } = this.#choice(open);
     const chance = writer.random.next();
     const wrongness: Wrongness =
       chance < 0.7 ? 'valid' : chance < 0.85 ? 'bent' : chance < 0.97 ? 'broken' : 'hostile';
     const request = requestOf(operation, writer, credential, wrongness);
+    await this.#ask({ place: operation.name, operation, credential }, request);
+  }
+
+  /** A request that should succeed: of somebody whom the route takes, about what exists, without optional fields. */
+  async #dealt(operation: Operation, open: Writer): Promise<void> {
+    const credential = this.#fitting(open.random, operation) ?? this.#credential(open.random, operation);
+    const writer: Writer = {
+      ...writerAs(open, credential),
+      large: false,
+      known: (field) => this.#seen.known(open, field, true),
+      thing: (tag) => this.#seen.thing(open.random, tag, true),
+    };
+    const request = requestOf(withoutOptional(operation), writer, credential, 'valid');
     await this.#ask({ place: operation.name, operation, credential }, request);
   }
 

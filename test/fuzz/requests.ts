@@ -46,6 +46,8 @@ const weights: { readonly [operation: string]: number } = {
   logout: 0.05,
   addUser: 0.05,
   changePassword: 0.02,
+  endOwnSession: 0.05,
+  endUserSessions: 0.05,
   mintOperatorToken: 0.2,
   setup: 0.1,
   rotateSigningKey: 0.05,
@@ -54,6 +56,9 @@ const weights: { readonly [operation: string]: number } = {
   createApproval: 3,
   setSession: 2,
 };
+
+/** True if an operation costs much, ends credentials or touches everything. */
+export const isCostly = ({ name }: Operation): boolean => (weights[name] ?? 1) < 1;
 
 const plainOperations = operations.filter((operation) => !isStream(operation));
 

@@ -74,26 +74,33 @@ export class Seen {
     this.#foreign = foreign;
   }
 
-  /** A value for a field of this name: mostly of what was seen, now and then another tenant's id. */
-  known(pen: Pen, field: string): unknown {
+  /**
+   * A value for a field of this name: mostly of what was seen, now and then another tenant's id.
+   * @param isOwn of what was seen if there is any, and never of another tenant
+   */
+  known(pen: Pen, field: string, isOwn = false): unknown {
     const { random } = pen;
     if (field === 'email') return this.#tenant?.email;
     if (field === 'tenant_id') return this.#tenant?.id;
     if (field === 'password') return this.#tenant?.password;
     const pool = aliases[field] ?? field;
-    if ([...idParam.values()].includes(pool) && random.next() < 0.1) {
+    if (!isOwn && [...idParam.values()].includes(pool) && random.next() < 0.1) {
       const theirs = this.#foreign.of(`${random.pick(this.#tenants).name} ${pool}`);
       if (theirs.length > 0) return random.pick(theirs);
     }
     const ours = this.#values.of(pool);
-    if (ours.length > 0 && random.next() < 0.8) return random.pick(ours);
+    if (ours.length > 0 && (isOwn || random.next() < 0.8)) return random.pick(ours);
     if (pool === 'agent_id') return agentId(pen);
     return ['name', 'contract_id', 'key'].includes(pool) ? name(pen) : undefined;
   }
 
-  /** Path parameters of one thing of this resource; none now and then. */
-  thing(random: Random, tag: string): { readonly [param: string]: string } {
+  /**
+   * Path parameters of one thing of this resource; none now and then.
+   * @param isNewest of the newest thing
+   */
+  thing(random: Random, tag: string, isNewest = false): { readonly [param: string]: string } {
     const things = this.#things.of(tag);
+    if (isNewest) return things.at(-1) ?? {};
     return things.length > 0 && random.next() < 0.6 ? random.pick(things) : {};
   }
 

@@ -75,8 +75,7 @@ export {
 } from './record.ts';
 export type { LintCode, LintFinding } from './rules/bundle/lint.ts';
 export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } from './rules/redact.ts';
-export type { ToolArguments } from './rules/sandbox/names.ts';
-export type { ArgumentKind } from './rules/sandbox/profiles/arguments.ts';
+export type { ArgumentKind, ToolArguments } from './rules/sandbox/names.ts';
 export type { CommandProfile, CommandProfiles, WordKind } from './rules/sandbox/profiles/profile.ts';
 export { HubSessionStore, MemorySessionStore, type SessionStore } from './sessions.ts';
 export { CollectingSink, MarkEvictedError } from './sinks/collecting.ts';

@@ -5,7 +5,7 @@ import { isMapping } from '../rules/bundle/reader.ts';
 import { RuleError } from '../rules/error.ts';
 import { type IsolationMode, isolationModes } from '../rules/isolation.ts';
 import type { ToolArguments } from '../rules/sandbox/names.ts';
-import { argumentKinds } from '../rules/sandbox/profiles/arguments.ts';
+import { argumentKinds } from '../rules/sandbox/names.ts';
 import { profilesProblem } from '../rules/sandbox/profiles/check.ts';
 import type { CommandProfiles } from '../rules/sandbox/profiles/profile.ts';
 import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath } from '../rules/yaml.ts';

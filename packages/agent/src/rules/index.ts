@@ -63,7 +63,7 @@ export { createRedaction, looksSecret, type Redaction, type RedactionPolicy } fr
 export { patternProblem } from './regex/regex.ts';
 export { maxPatternLength } from './regex/syntax.ts';
 export type { ToolArguments } from './sandbox/names.ts';
-export { type ArgumentKind, argumentKinds } from './sandbox/profiles/arguments.ts';
+export { type ArgumentKind, argumentKinds } from './sandbox/names.ts';
 export { profilesProblem } from './sandbox/profiles/check.ts';
 export type { CommandProfile, CommandProfiles } from './sandbox/profiles/profile.ts';
 export {

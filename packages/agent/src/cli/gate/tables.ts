@@ -1,7 +1,7 @@
 // The tools of coding assistants and their effects, by name. Contracts for Bash, Read, Edit and Write hold for every
 // tool that does the same. Each table contains the version of its product, and the source of its facts.
 import type { Fields } from '../../fields.ts';
-import type { ArgumentKind } from '../../rules/sandbox/profiles/arguments.ts';
+import type { ArgumentKind } from '../../rules/sandbox/names.ts';
 import { patchArguments, urlArguments } from './arguments.ts';
 
 /** Effect of a tool: reads or writes files, runs commands, or something else. */

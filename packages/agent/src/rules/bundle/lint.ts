@@ -3,8 +3,8 @@
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
 import { nameOf, profileOf } from '../sandbox/profiles/index.ts';
-import { interpreters } from '../sandbox/profiles/interpreters.ts';
 import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
+import { interpreters } from '../sandbox/profiles/projects.ts';
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
 import { deadParts } from './dead.ts';
 import { nearestWord } from './distance.ts';

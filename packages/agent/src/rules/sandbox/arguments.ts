@@ -1,15 +1,14 @@
 // The paths, URLs and commands among the arguments of a call, whatever their names and however deep they lie.
 import type { ToolCall } from '../evaluate/call.ts';
 import { type Budget, spend } from '../regex/regex.ts';
-import { type Declared, kindOfName, placeBelow } from './names.ts';
+import { type ArgumentKind, type Declared, kindOfName, placeBelow } from './names.ts';
 import { decodingsOf, looksLikePath } from './path.ts';
-import { type ArgumentKind, restNames } from './profiles/arguments.ts';
 import { looksLikeUrl } from './url.ts';
 
 /** Texts of one call that are judged. */
-export const maxTexts = 10_000;
+const maxTexts = 10_000;
 /** Mappings and lists within each other. */
-export const maxNesting = 64;
+const maxNesting = 64;
 /** Characters of a line that is judged by its look; other texts whose name implies nothing are not judged. */
 const maxLook = 4_096;
 
@@ -29,6 +28,9 @@ interface Name {
   /** Kind that the nearest name implies; null: the look of each text decides. */
   readonly kind: ArgumentKind | null;
 }
+
+/** Names that may hold the rest of a command beside it: `{command: "rm", args: ["-rf", "/"]}`. */
+const restName = /^(?:args|argv|arguments)$/;
 
 const areWords = (items: readonly unknown[]): boolean =>
   items.every((item) => /^(?:string|number|boolean)$/.test(typeof item));
@@ -91,10 +93,12 @@ export class Naming {
     // A command in one argument and the rest of its words beside it: in a list, or as the rest of the line.
     const first = members.find(({ value, own }) => typeof value === 'string' && own === 'command');
     const rest = members.find(({ name, place, value }) => {
-      const isRest = first && name !== first.name && restNames.has(name) && !this.#declared.has(place);
+      const isRest = first && name !== first.name && restName.test(name) && !this.#declared.has(place);
       return isRest && (Array.isArray(value) ? areWords(value) : typeof value === 'string');
     });
-    if (rest) this.commands.push(commandOf(String(first?.value), rest.value));
+    if (Array.isArray(rest?.value))
+      this.commands.push({ line: String(first?.value), words: rest.value.map(String) });
+    else if (rest) this.commands.push({ line: `${first?.value} ${rest.value}`, words: [] });
     for (const member of members) {
       // A name may itself be what is looked for: {files: {"/etc/passwd": "…"}}.
       if (above.kind !== 'content' && /[/:~%\\]|\.\./.test(member.name))
@@ -118,6 +122,3 @@ export class Naming {
     else if (kind === null) this.texts.push(text);
   }
 }
-
-const commandOf = (first: string, rest: unknown): NamedCommand =>
-  Array.isArray(rest) ? { line: first, words: rest.map(String) } : { line: `${first} ${rest}`, words: [] };

@@ -80,16 +80,17 @@ export class Boundaries {
   /** Follows the parts of a glob from a folder. More names than can be looked at leave. */
   #matchesLeave(folder: string, [part, ...rest]: readonly string[]): boolean {
     if (part === undefined) return this.#isOut(folder);
-    const isThere = (name: string): boolean => this.#files?.exists(`${folder}/${name}`) === true;
     const listed = isWild(part)
       ? this.#files?.list(folder, this.#left.listed)
-      : [{ name: part, isLink: true }].filter(({ name }) => isThere(name));
+      : [part]
+          .filter((name) => this.#files?.exists(`${folder}/${name}`))
+          .map((name) => ({ name, isLink: true }));
     if (listed === null) return true;
     this.#left.listed -= listed?.length ?? 0;
     const below = folder === '/' ? '/' : `${this.#name(folder)}/`;
-    const excluded = this.#notWithin
-      .filter((path) => path.startsWith(below))
-      .map((path) => ({ name: path.slice(below.length).replace(/\/.*/s, ''), isLink: false }));
+    const excluded = this.#notWithin.flatMap((path) =>
+      path.startsWith(below) ? [{ name: path.slice(below.length).replace(/\/.*/s, ''), isLink: false }] : [],
+    );
     // A wildcard at the start does not match a dot there.
     const names = [...excluded, ...(listed ?? []).filter(({ name }) => name[0] !== '.')];
     const matches = compileGlob(part);

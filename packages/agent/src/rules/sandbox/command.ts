@@ -3,10 +3,11 @@ import type { EngineOptions } from '../evaluate/options.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
-import { addressOfUrl, carriers, curlPattern, hiding, plain } from './profiles/commands.ts';
 import { nameOf, profileOf, profiles } from './profiles/index.ts';
-import { inlineCode } from './profiles/interpreters.ts';
+import { addressOfUrl, curlPattern } from './profiles/network.ts';
 import { type CommandProfile, forms, withoutProfile } from './profiles/profile.ts';
+import { inlineCode } from './profiles/projects.ts';
+import { carriers, hiding } from './profiles/wrappers.ts';
 import { type ReadWord, readWords } from './reader.ts';
 import { readCommand, type ShellWord } from './shell.ts';
 import type { HostTest } from './url.ts';
@@ -30,6 +31,8 @@ const maxDepth = 8;
 const maxParts = 100;
 /** Names that leave no sandbox: nothing is kept there. */
 const harmless: ReadonlySet<string> = new Set(['', '/dev/null', '/dev/stdin', '/dev/stdout', '/dev/stderr']);
+/** No blanks, no character with a meaning to a shell, and no option that makes a shell run the next word. */
+const plain = /^(?![-+](?=[A-Za-z]).*c)[^\s$`;&|<>(){}\\"'*?[\]~!#]*$/;
 
 export function commandLeaves(rules: CommandRules, { line, words }: NamedCommand): boolean {
   spend(rules.budget, 8 + line.length + words.length);
@@ -63,18 +66,19 @@ function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: num
  */
 function hidesCommand(words: readonly string[], end: number, profile?: CommandProfile): boolean {
   const names = words.map(nameOf);
-  const program = names[0] ?? '';
-  const patterns = hiding.filter(([programs]) => programs.test(program)).map(([, pattern]) => pattern);
+  const [program = ''] = names;
+  const patterns = hiding.flatMap(([programs, pattern]) => (programs.test(program) ? [pattern] : []));
   const carrier = names.findIndex((name, i) => (i > 0 || !profile) && carriers.test(name));
   // The built-in profile of an interpreter names no option with code.
-  const inline = profile && profile === profiles[program] ? undefined : inlineCode.get(program);
+  const code = profile && profile === profiles[program] ? undefined : inlineCode.get(program);
   const isCurl = names.some((name) => /^curl$/i.test(name));
-  return words.some(
-    (word, i) =>
-      patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`)) ||
-      (i > 0 && i < end && inline?.test(word)) ||
-      (carrier >= 0 && i > carrier && i < end && !plain.test(word)) ||
-      (isCurl && i < end && curlPattern.test(word)),
+  const hides = (word: string, i: number): boolean =>
+    (carrier >= 0 && i > carrier && !plain.test(word)) ||
+    (i > 0 && code?.test(word)) ||
+    (isCurl && curlPattern.test(word));
+  return (
+    words.some((word, i) => patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`))) ||
+    words.slice(0, end).some(hides)
   );
 }
 
@@ -109,7 +113,6 @@ function partsOf(word: string): readonly string[] | null {
     // Variables hold options and lists, which programs split at blanks: `NODE_OPTIONS='--require /x'`.
     return [part, ...(isAddress ? [] : part.replace(addressOfUrl, '').split(/[:,;\s"']/, maxParts))];
   });
-  return starts.length > maxParts || lists.some(({ length }) => length > maxParts)
-    ? null
-    : [word, ...lists.flat()];
+  const isMore = starts.length > maxParts || lists.some(({ length }) => length > maxParts);
+  return isMore ? null : [word, ...lists.flat()];
 }

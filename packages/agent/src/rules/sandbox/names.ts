@@ -1,9 +1,41 @@
-// The kind of an argument, by its name or its declaration: content, a path, a URL or a command. Null: the look of its
-// text decides.
+// The kind of an argument, by its name or its declaration: content, a path, a URL or a command.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
 import { remembered } from '../remembered.ts';
-import { type ArgumentKind, lastWords, wholes } from './profiles/arguments.ts';
+
+/** Kinds that an argument may be declared to hold. `cwd` is a path that the call's commands run in. */
+export const argumentKinds = ['path', 'url', 'command', 'content', 'cwd'] as const;
+export type ArgumentKind = (typeof argumentKinds)[number];
+
+/** Whole names without separators, and last words of longer names: `output_path`, `baseUrl`, `test_command`. */
+const names: readonly (readonly [ArgumentKind, whole: RegExp, last?: RegExp])[] = [
+  [
+    'content',
+    /^(?:content|(?:old|new|file|insert)?text|body|message|(?:old|new)str(?:ing)?|pattern|regex|query|prompt|description|code|patch|diff|html|data)$/,
+  ],
+  [
+    'path',
+    /^(?:(?:path|file(?:path|name)?|dir|folder|target|destination|source)s?|director(?:y|ies)|dest|src|dst|workspace)$/,
+    /^(?:(?:path|file(?:name)?|dir|folder)s?|filepath|directory)$/,
+  ],
+  ['cwd', /^(?:cwd|workdir|workingdir(?:ectory)?)$/],
+  [
+    'url',
+    /^(?:ur[li]|href|link|endpoint|host(?:name)?|domain)s?$/,
+    /^(?:(?:ur[li]|domain)s?|href|endpoint|host(?:name)?)$/,
+  ],
+  ['command', /^(?:(?:command|cmd|script)s?|shell|commandline|argv)$/, /^(?:commands?|cmd|script)$/],
+];
+
+/** The kind that a name implies; null: the look of its text decides. Case, `_` and `-` do not count. */
+export const kindOfName = remembered(2_000, (name: string): ArgumentKind | null => {
+  if (name.length > 100) return null;
+  const words = name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/).map(foldCase);
+  const row =
+    names.find(([, whole]) => whole.test(words.join(''))) ??
+    names.find(([, , last]) => last?.test(words.at(-1) ?? ''));
+  return row?.[0] ?? null;
+});
 
 /** Kinds of arguments by tool (a name or a glob) and argument; `a.b` is the argument `b` in the mapping `a`. */
 export type ToolArguments = {
@@ -16,24 +48,12 @@ export type Declared = ReadonlyMap<string, ArgumentKind>;
 /** The place of an argument in a mapping. A declaration cannot name an argument with a dot. */
 export const placeBelow = (place: string, name: string): string => `${place}.${name.replaceAll('.', '\0')}`;
 
-/** The kind that a name implies; null when its text must be looked at. Case, `_` and `-` do not count. */
-export const kindOfName = remembered(2_000, (name: string): ArgumentKind | null => {
-  if (name.length > 100) return null;
-  const whole = foldCase(name.replace(/[_\-. ]/g, ''));
-  const last = foldCase(name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/).at(-1) ?? '');
-  const row =
-    wholes.find(([, names]) => names.test(whole)) ?? lastWords.find(([, names]) => names.test(last));
-  return row?.[0] ?? null;
-});
-
 /** The declarations for each tool. An exact name wins over globs, later ones over earlier ones. */
 export function compileDeclarations(tools: ToolArguments = {}): (tool: string) => Declared {
   const rows = Object.entries(tools).map(([name, kinds]) => ({ name, kinds, matches: compileGlob(name) }));
   return remembered(1_000, (tool) => {
     const globs = rows.filter(({ name, matches }) => name !== tool && matches(tool));
-    const all = [...globs, ...rows.filter(({ name }) => name === tool)];
-    return new Map(
-      all.flatMap(({ kinds }) => Object.entries(kinds).map(([path, kind]) => [`.${path}`, kind])),
-    );
+    const all = [...globs, ...rows.filter(({ name }) => name === tool)].map(({ kinds }) => kinds);
+    return new Map(all.flatMap(Object.entries).map(([path, kind]) => [`.${path}`, kind]));
   });
 }

@@ -61,17 +61,15 @@ export function decodingsOf(text: string, rounds = 3): readonly string[] {
   return rounds === 0 || decoded === text ? [text] : [text, ...decodingsOf(decoded, rounds - 1)];
 }
 
-/** Also within another URL, as archives, viewers and package managers name files. */
-const fileUrl = /^(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:/i;
+/** Up to the path; also within another URL, as archives, viewers and package managers name files. */
+const fileUrl =
+  /^(?:(?:jar|zip|view-source|filesystem):|(?:git|hg|svn|bzr)\+)?file:(?:[\\/]{2}localhost(?=[\\/]))?/i;
 export const isFileUrl = (text: string): boolean => fileUrl.test(text);
 
-/** The path of a `file:` URL, percent-encoded as it is. */
-function filePathOf(text: string): string {
-  const url = text.replace(fileUrl, 'file:');
-  if (!URL.canParse(url)) return url.replace(/^file:/i, '');
-  const { pathname, hostname } = new URL(url);
-  // A drive letter needs no slash before it; a host names another machine's files.
-  return hostname === '' ? pathname : `//${hostname}${pathname}`;
+/** The path of a `file:` URL, percent-encoded as it is. One on another machine lies in no folder. */
+function filePathOf(url: string): string {
+  const path = url.replace(/[\t\n\r]/g, '').replace(fileUrl, '');
+  return /^[\\/]{2}[^\\/]/.test(path) ? '\0' : `/${path}`;
 }
 
 /**
@@ -80,13 +78,14 @@ function filePathOf(text: string): string {
  */
 export function readingsOf(text: string): ReadonlySet<string> {
   // Most names are read in one way, and a call may contain thousands.
-  if (!/[%\\\s:]/.test(text)) return new Set([text]);
-  const readings = decodingsOf(text).flatMap((reading) => {
+  const readings = new Set(/[%\\\s:]/.test(text) ? decodingsOf(text) : [text]);
+  // A set visits what is added to it, too.
+  for (const reading of readings) {
     const bare = reading.trim();
-    const inUrl = isFileUrl(bare) ? readingsOf(filePathOf(bare)) : [];
-    return [reading, bare, bare.replaceAll('\\', '/'), ...inUrl];
-  });
-  return new Set(readings);
+    readings.add(bare).add(bare.replaceAll('\\', '/'));
+    if (isFileUrl(bare)) readings.add(filePathOf(bare));
+  }
+  return readings;
 }
 
 /** True if a whole text is a path by its look, whatever the name it stands under. */

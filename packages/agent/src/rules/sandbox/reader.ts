@@ -1,7 +1,7 @@
 // Reads the words of a command by the profile of its program: which are flags, paths, hosts, numbers and text. A word
 // without a place in the profile leaves every sandbox.
 import { remembered } from '../remembered.ts';
-import { type CommandProfile, type WordKind, wordKinds } from './profiles/profile.ts';
+import { type CommandProfile, namesIn, type WordKind, wordKinds } from './profiles/profile.ts';
 
 /** The part of a word that has a kind: the word, or the value of the option in it. */
 export interface ReadWord {
@@ -9,20 +9,13 @@ export interface ReadWord {
   readonly value: string;
 }
 
-interface Option {
-  readonly name: string;
-  readonly kind: WordKind;
-  /** In the same word; null: the next word. */
-  readonly value: string | null;
-}
-
-/** Names in a list with blanks between. */
-const namesIn = remembered(1_000, (list: string): readonly string[] => list.split(/\s+/).filter(Boolean));
+/** The value stands in the same word; null: in the next word. */
+type Option = readonly [name: string, kind: WordKind, value: string | null];
 
 /** Kinds of options by name; the first kind that lists a name has it. */
-const kindsByOption = remembered(1_000, (options: CommandProfile['options']) => {
-  const pairs = wordKinds.map((kind) => namesIn(options?.[kind] ?? '').map((name) => [name, kind] as const));
-  return new Map<string, WordKind>(pairs.flat().reverse());
+const kindsByOption = remembered(1_000, (options: CommandProfile['options'] = {}) => {
+  const pairs = wordKinds.flatMap((kind) => namesIn(options[kind]).map((name) => [name, kind] as const));
+  return new Map<string, WordKind>(pairs.reverse());
 });
 
 /**
@@ -39,18 +32,17 @@ export function readWords(
   let [profile, areTexts, isRest] = [program, hasTexts, false];
   let [operands, shift] = [0, 0];
   for (let text = words[1]; text !== undefined; text = words[roles.length]) {
-    const { operands: kinds = [], subcommands = {}, instead = '', values = {} } = profile;
+    const { operands: kinds = [], subcommands = {}, instead, values = {} } = profile;
     const below = operands === 0 && Object.hasOwn(subcommands, text) ? subcommands[text] : undefined;
     if (!isRest && profile.options && /^-./s.test(text)) {
       const option = optionOf(text, profile);
       if (option === null) return null;
-      const { name, kind, value } = option;
+      const [name, kind, value] = option;
       isRest = name === '--';
       // A file may hold the pattern. A word behind an option may be its value, and no subcommand.
       areTexts &&= kind !== 'path' && !profile.subcommands;
-      const isInstead = namesIn(instead).includes(name);
-      if (isInstead && operands > 0) return null;
-      if (isInstead) shift = 1;
+      if (namesIn(instead).includes(name)) shift = 1;
+      if (shift === 1 && operands > 0) return null;
       if (kind === 'flag' || value === null) roles.push(flag);
       const sentValue = kind === 'flag' ? undefined : (value ?? words[roles.length]);
       if (sentValue === undefined) continue;
@@ -72,26 +64,24 @@ export function readWords(
 }
 
 /** The option that a word begins with; null if the profile does not name it. */
-function optionOf(text: string, { options, attached = '' }: CommandProfile): Option | null {
+function optionOf(text: string, { options, attached }: CommandProfile): Option | null {
   const kinds = kindsByOption(options);
   const [name = ''] = text.split('=', 1);
   const value = name === text ? null : text.slice(name.length + 1);
   const kind = name === '--' ? 'flag' : kinds.get(name);
   // A short flag has no value, and the letter behind it may be that of another option.
   if (kind === 'flag' && name.length === 2 && value !== null) return null;
-  if (kind !== undefined) return { name, kind, value };
-  if (/^-\d+$/.test(text) && kinds.has('-#')) return { name: '-#', kind: 'flag', value };
+  if (kind !== undefined) return [name, kind, value];
+  if (/^-\d+$/.test(text) && kinds.has('-#')) return ['-#', 'flag', value];
   if (text[1] === '-') return null;
   // Flags of one letter each; the last letter may have a value: the rest of the word, or the next word.
-  const letters = [...text.slice(1)];
-  const last = letters.findIndex((letter) => kinds.get(`-${letter}`) !== 'flag');
-  if (last < 0) return { name: text, kind: 'flag', value: null };
-  const option = `-${letters[last]}`;
+  const last = [...text].findIndex((letter, at) => at > 0 && kinds.get(`-${letter}`) !== 'flag');
+  if (last < 0) return [text, 'flag', null];
+  const option = `-${text[last]}`;
   const lastKind = kinds.get(option);
   // A text behind other letters may be none.
-  const isMixed = lastKind === 'text' && (last > 0 || !namesIn(attached).includes(option));
-  const rest = letters.slice(last + 1).join('');
-  return lastKind === undefined || isMixed ? null : { name: option, kind: lastKind, value: rest || null };
+  const isMixed = lastKind === 'text' && (last > 1 || !namesIn(attached).includes(option));
+  return lastKind && !isMixed ? [option, lastKind, text.slice(last + 1) || null] : null;
 }
 
 /** True if a value is among those that an option allows. */

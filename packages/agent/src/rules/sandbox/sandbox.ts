@@ -18,29 +18,23 @@ export function sandboxCompiler(options: EngineOptions): (rule: SandboxRule) => 
   const { files } = options;
   const declarations = compileDeclarations(options.toolArguments);
   const namings = new WeakMap<View, Naming>();
-  const namingOf = (view: View): Naming => {
-    const naming = namings.get(view) ?? new Naming(view.call, declarations(view.call.tool), view.budget);
-    namings.set(view, naming);
-    return naming;
-  };
   return (rule) => {
     const commands = rule.commands && new Set(rule.commands);
     const refusesHosts = hostTest(rule.domains, rule.notDomains);
     const isForEveryTool = rule.tools.every((tool) => tool === '*');
     return (view) => {
       const { budget, call } = view;
-      const naming = namingOf(view);
+      const naming = namings.get(view) ?? new Naming(call, declarations(call.tool), budget);
+      namings.set(view, naming);
       if (naming.tooMuch) return yes;
       if (commands && naming.oddCommand) return fault;
       const { folders, paths, urls, texts } = naming;
       const boundaries = rule.within && new Boundaries(rule.within, rule.notWithin, files);
       const canonical = (folder: string, cwd: string) => boundaries?.canonical(folder, cwd) ?? folder;
       const start = canonical(call.cwd ?? files?.cwd ?? rule.within?.[0] ?? '/', '/');
-      const ownFolders = folders.map(({ path }) => canonical(path, start));
       // An argument that nobody declared may name the folder of a command, or mean nothing to the tool.
-      const cwds = [
-        ...new Set(folders.some(({ isDeclared }) => isDeclared) ? ownFolders : [start, ...ownFolders]),
-      ];
+      const undeclared = folders.some(({ isDeclared }) => isDeclared) ? [] : [start];
+      const cwds = [...new Set([...undeclared, ...folders.map(({ path }) => canonical(path, start))])];
       const rules = { budget, commands, boundaries, refusesHosts, cwds, options };
       const places = paths.length + folders.length;
       // Commands work in the call's folder; a call that names no path may do so, too.

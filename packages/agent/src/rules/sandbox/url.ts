@@ -56,11 +56,12 @@ function hostsOf(text: string, kind: WordKind, budget: Budget): readonly string[
   const searches = text.split(':').length - (kind === 'host' ? 0 : 1);
   spend(budget, text.length + workOfHost * searches);
   // A scheme alone names no host.
-  const urls = [...text.matchAll(urlsIn)].flatMap(([url]) => (/^[^:]*:$/.test(url) ? [] : [url]));
-  if (urlAtStart.test(text.trim())) return [...urls, text].map(hostOf);
+  const urls = [...text.matchAll(urlsIn)].map(([url]) => url).filter((url) => !/^[^:]*:$/.test(url));
   const host = remotes[kind]?.exec(text)?.[1];
-  if (host !== undefined) return [...urls, `https://${host}`].map(hostOf);
-  return [...urls.map(hostOf), ...(kind === 'host' ? [hostOfName(text)] : [])];
+  if (urlAtStart.test(text.trim())) urls.push(text);
+  else if (host !== undefined) urls.push(`https://${host}`);
+  else if (kind === 'host') return [...urls.map(hostOf), hostOfName(text)];
+  return urls.map(hostOf);
 }
 
 /** True if a host that a text of a kind names is refused. */

@@ -209,6 +209,16 @@ describe('a command does not leave by', () => {
     expect(leaves(box, { command: 'tool secrets' })).toBe(false);
   });
 
+  it.each([
+    'file://LOCALHOST/etc/x',
+    'file:\\\\localhost\\etc\\x',
+    'file:/\t/localhost/etc/x',
+    'file://evil.com/w/a',
+  ])('the file URL %j, where all but one folder is inside', (path) => {
+    expect(leaves('within: [/], not_within: [/etc]', { path })).toBe(true);
+    expect(leaves('within: [/], not_within: [/etc]', { path: 'file:///w/a' })).toBe(false);
+  });
+
   it('writing, where no folder is named', () => {
     const commands = 'allows: {commands: [echo, cat]}';
     expect(leaves(commands, { command: 'echo x > y' })).toBe(true);
@@ -256,6 +266,12 @@ describe('a command given to another program does not leave by', () => {
     ['a lock', "flock a -c 'cat /etc/passwd'"],
     ['a repetition', "watch 'cat /etc/passwd'"],
     ['a script of npx', "npx -c 'cat /etc/passwd'"],
+    ['a repetition behind the name of a program', "watch mytool 'cat /etc/passwd'"],
+    ['a text that env may split, behind the name of a program', "env mytool -S 'cat /etc/passwd'"],
+    ['a script of npx behind the name of a program', "npx mytool -xc 'cat /etc/passwd'"],
+    ['a script of npx by the beginning of a name', "npx mytool --ca 'cat /etc/passwd'"],
+    ['an option of a shell with a plus sign', "bash +o posix -c 'cat /etc/passwd'"],
+    ['a pager as an operand', "mytool PAGER='cat b'"],
     ['a script of npx in the same word', "npx tool --call='cat /etc/passwd'"],
     ['another shell', "fish -c 'cat /etc/passwd'"],
     ['a shell behind an unknown program', 'mytool sh -c ls'],

@@ -7,8 +7,10 @@ import { projects } from './projects.ts';
 import { texts } from './texts.ts';
 import { wrappers } from './wrappers.ts';
 
-const all = [...files, ...texts, ...network, ...projects, ...wrappers];
-export const profiles: CommandProfiles = { ...Object.fromEntries(all), git };
+export const profiles: CommandProfiles = {
+  ...Object.fromEntries([...files, ...texts, ...network, ...projects, ...wrappers]),
+  git,
+};
 
 /** The name of a program, in whatever folder it lies. */
 export const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');

@@ -1,13 +1,11 @@
 // Options as profiles list them: one-letter options from a text of their letters, then names of long ones.
-import type { CommandProfile, WordKind } from './profile.ts';
+import { type CommandProfile, namesIn, type WordKind } from './profile.ts';
 
-export const flags = (letters: string, longs = ''): string =>
-  [...[...letters].map((letter) => `-${letter}`), ...longs.split(/\s+/).filter(Boolean).map(longName)].join(
-    ' ',
-  );
-
-/** Long names are listed without their dashes. */
-const longName = (name: string): string => (name.startsWith('-') ? name : `--${name}`);
+/** @param longs without their dashes */
+export const flags = (letters: string, longs = ''): string => {
+  const longNames = namesIn(longs).map((name) => (name.startsWith('-') ? name : `--${name}`));
+  return [...[...letters].map((letter) => `-${letter}`), ...longNames].join(' ');
+};
 
 /** A program with flags and operands of one kind. */
 export const simple = (
@@ -18,7 +16,5 @@ export const simple = (
 ): CommandProfile => ({ options: { ...options, flag: flags(letters, longs) }, operands });
 
 /** One profile under several names. */
-export const underNames = (
-  names: string,
-  profile: CommandProfile,
-): readonly (readonly [string, CommandProfile])[] => names.split(' ').map((name) => [name, profile] as const);
+export const underNames = (names: string, profile: CommandProfile) =>
+  namesIn(names).map((name) => [name, profile] as const);

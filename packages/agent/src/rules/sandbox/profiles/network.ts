@@ -5,6 +5,13 @@ import { flags, simple, underNames } from './letters.ts';
 const sshSettings = `StrictHostKeyChecking= ConnectTimeout= BatchMode= ServerAliveInterval= ServerAliveCountMax= LogLevel=
   ConnectionAttempts= PasswordAuthentication= IdentitiesOnly= Port= User= Compression= TCPKeepAlive= AddressFamily=`;
 
+/** Curl expands braces and ranges itself, also in quotes: they may spell a scheme, or a folder below `file:`. */
+export const curlPattern = /^(?!\[[\da-f:.]+\])(?=[^\s"']*$)(?=.*:)(?=.*\/)(?:file:.*|[^/]*)[{[]/i;
+
+/** Up to the port, or the path, of a URL with one of the schemes that programs are commonly given. */
+export const addressOfUrl =
+  /^(?:https?|wss?|s?ftp|ssh|git(?:\+ssh)?|postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|nats|tcp|grpc|s3|gs):\/\/[^\s:]*/i;
+
 export const network = [
   ...underNames('curl', {
     options: {

@@ -47,6 +47,9 @@ export type CommandProfile = {
   readonly subcommands?: { readonly [name: string]: CommandProfile };
 };
 
+/** Names in a list with blanks between. */
+export const namesIn = (list = ''): readonly string[] => list.split(/\s+/).filter(Boolean);
+
 /** Profiles by the name of the program. */
 export type CommandProfiles = { readonly [program: string]: CommandProfile };
 

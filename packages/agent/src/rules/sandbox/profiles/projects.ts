@@ -6,7 +6,7 @@ const any: readonly WordKind[] = ['word'];
 type Options = NonNullable<CommandProfile['options']>;
 /** The same profile for each of several subcommands. */
 const each = (subcommands: string, profile: CommandProfile): { readonly [name: string]: CommandProfile } =>
-  Object.fromEntries(underNames(subcommands.replace(/\s+/g, ' '), profile));
+  Object.fromEntries(underNames(subcommands, profile));
 
 const npmOptions: Options = {
   flag: flags(
@@ -254,3 +254,21 @@ export const projects = [
     ),
   ),
 ];
+
+/** Interpreters, and words before the code that they run. */
+const words: readonly (readonly [programs: string, word: RegExp])[] = [
+  ['bash sh zsh dash ksh fish csh tcsh python python2 python3 pypy', /^-\w*c/],
+  [
+    'node nodejs perl ruby php lua deno bun tsx ts-node R Rscript osascript',
+    /^(?:-\w*[ceEpr]|--?eval|--print|--run|eval$)/,
+  ],
+];
+export const inlineCode: ReadonlyMap<string, RegExp> = new Map(
+  words.flatMap(([programs, word]) => programs.split(' ').map((program) => [program, word] as const)),
+);
+
+/** A list with one of these programs allows everything. */
+export const interpreters: ReadonlySet<string> = new Set([
+  ...inlineCode.keys(),
+  ...'env xargs sudo doas awk gawk mawk sed make npx npm pnpm yarn vim less'.split(' '),
+]);
