@@ -80,6 +80,7 @@ const longest = [
   'test/dashboard/inbox.test.ts',
   'test/dashboard/people.test.ts',
   'test/dashboard/events.test.ts',
+  'test/dashboard/events-live.test.ts',
   'test/dashboard/tasks.test.ts',
   'test/dashboard/rules.test.ts',
   'test/dashboard/policies.test.ts',

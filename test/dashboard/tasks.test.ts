@@ -1,10 +1,10 @@
-// Tasks of people from the overview to their end, with the number of presses that each may take.
+// Tasks of people from the overview to their end, with the number of presses that each may take. The browser counts.
 import { createHash } from 'node:crypto';
 import type { Locator } from 'playwright-core';
 import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import { beforeAll, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { ask, noFaults, type View, view } from './browser.ts';
+import { ask, countPresses, noFaults, type View, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -41,25 +41,20 @@ beforeAll(async () => {
   await must('POST', '/api/v1/sample-run', {});
 });
 
-/** A view of the overview, and a press that is counted. */
-async function begin(): Promise<
-  View & { readonly press: (what: Locator) => Promise<void>; count(): number }
-> {
+/** A view of the overview, and the presses from then on. */
+async function begin(): Promise<View & { readonly count: () => Promise<number> }> {
   const seen = await view(hub.url, { cookie });
   await seen.page.goto('/dashboard/');
   await seen.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  let presses = 0;
-  const press = async (what: Locator): Promise<void> => {
-    await what.click();
-    presses += 1;
-  };
-  return { ...seen, press, count: () => presses };
+  return { ...seen, count: await countPresses(seen.page) };
 }
+
+const press = (what: Locator): Promise<void> => what.click();
 
 it('deploys a version, sees it done, and rolls back, in at most 8 presses', async () => {
   const agents = new AgentStreams(hub, key);
   await agents.open('shop-1', `&bundle_name=shop&policy_version=${secondHash}`);
-  const { page, press, count, ...seen } = await begin();
+  const { page, count, ...seen } = await begin();
   const main = page.getByRole('main');
   await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Policies' }));
   await press(page.getByRole('tab', { name: 'Documents' }));
@@ -74,7 +69,7 @@ it('deploys a version, sees it done, and rolls back, in at most 8 presses', asyn
   await page.waitForURL(/changes\/new/);
   await press(back);
   await main.getByText('shop v1 is deployed to production.').waitFor();
-  expect(count()).toBeLessThanOrEqual(8);
+  expect(await count()).toBeLessThanOrEqual(8);
   // The environment of the change stays with the change.
   await page.reload();
   await main.getByText('shop v1 is deployed to production.').waitFor();
@@ -95,7 +90,7 @@ it('shows what changed before denials rose in at most 2 presses, with the differ
     payload: { decision_name: 'no-secrets', policy_version: secondHash },
   }));
   await must('POST', '/api/v1/events', { events: denied }, { key });
-  const { page, press, count, ...seen } = await begin();
+  const { page, count, ...seen } = await begin();
   await page.getByRole('slider', { name: 'Calls over time' }).waitFor();
   // Deployments of the same minutes are one flag.
   const flags = page.getByRole('list', { name: 'Deployments in this range' });
@@ -111,7 +106,7 @@ it('shows what changed before denials rose in at most 2 presses, with the differ
   const difference = page.getByRole('region', { name: 'Difference' });
   await difference.getByText('1 line added, 1 line removed').waitFor();
   await difference.getByText('id_ed25519').waitFor();
-  expect(count()).toBeLessThanOrEqual(2);
+  expect(await count()).toBeLessThanOrEqual(2);
   noFaults({ page, ...seen });
   // The same flag stands above the chart of Explore.
   await page.goto('/dashboard/explore?q=verdict:denied');
@@ -125,16 +120,19 @@ it('approves a call on a phone in at most 2 taps after its arguments were read, 
   const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
   const { page } = seen;
   await page.goto(`/dashboard/inbox?id=${id}`);
+  const count = await countPresses(page);
   const approve = page.getByRole('button', { name: /^Approve/ });
   await page.getByText('argument_0', { exact: true }).waitFor();
   expect(await approve.isDisabled()).toBe(true);
   await page.locator('.read-end').scrollIntoViewIfNeeded();
   await expect.poll(() => approve.isEnabled()).toBe(true);
+  expect(await count()).toBe(0);
   await approve.tap();
   await page.getByRole('button', { name: /^Approve .*value 0/ }).tap();
   await expect
     .poll(async () => (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.status)
     .toBe('approved');
+  expect(await count()).toBeLessThanOrEqual(2);
   noFaults(seen);
   await seen.context.close();
 });
@@ -143,7 +141,7 @@ it('accepts a changed tool in at most 4 presses, after its difference', async ()
   await must('PUT', '/api/v1/tool-pin-modes', { env: 'production', server: null, mode: 'hold' });
   await reportTool('Reads a file');
   await reportTool('Reads a file and sends it away');
-  const { page, press, count, ...seen } = await begin();
+  const { page, count, ...seen } = await begin();
   const main = page.getByRole('main');
   const attention = page.getByRole('region', { name: /^Needs attention/ });
   await press(attention.getByRole('listitem').filter({ hasText: 'npx:files' }).getByRole('link'));
@@ -152,19 +150,19 @@ it('accepts a changed tool in at most 4 presses, after its difference', async ()
   await main.getByRole('region', { name: 'Description' }).getByText('sends it away').waitFor();
   await press(main.getByRole('button', { name: 'Accept in production' }));
   await page.getByText('The definition is accepted in production.').waitFor();
-  expect(count()).toBeLessThanOrEqual(4);
+  expect(await count()).toBeLessThanOrEqual(4);
   noFaults({ page, ...seen });
   await seen.context.close();
 });
 
 it('verifies a run in at most 3 presses, beside the list', async () => {
-  const { page, press, count, ...seen } = await begin();
+  const { page, count, ...seen } = await begin();
   await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }));
   await press(page.getByRole('main').getByRole('link', { name: 'sample-session' }));
   const seal = page.getByRole('region', { name: 'Seal' });
   await press(seal.getByRole('button', { name: 'Verify' }));
   await seal.getByText('Intact, signer unknown.').waitFor();
-  expect(count()).toBeLessThanOrEqual(3);
+  expect(await count()).toBeLessThanOrEqual(3);
   noFaults({ page, ...seen });
   await seen.context.close();
 });
