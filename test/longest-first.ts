@@ -87,9 +87,12 @@ const longest = [
   'test/dashboard/runs.test.ts',
   'test/dashboard/palette.test.ts',
   'test/dashboard/every-restart.test.ts',
+  'test/dashboard/hostile-input.test.ts',
   'test/dashboard/tail.test.ts',
   'test/dashboard/home.test.ts',
   'test/dashboard/admin.test.ts',
+  'test/dashboard/empty-and-full.test.ts',
+  'test/dashboard/hostile.test.ts',
   'test/dashboard/inbox-many.test.ts',
   'test/dashboard/fleet.test.ts',
   'test/dashboard/scope.test.ts',
@@ -101,6 +104,7 @@ const longest = [
   'test/dashboard/bulk.test.ts',
   'test/dashboard/unhappy.test.ts',
   'test/dashboard/pictures.test.ts',
+  'test/dashboard/role-pages.test.ts',
 ];
 
 export default class LongestFirst extends BaseSequencer {

@@ -1,12 +1,10 @@
 // Tasks of people from the overview to their end, with the number of presses that each may take. The browser counts.
-import { createHash } from 'node:crypto';
 import type { Locator } from 'playwright-core';
-import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import { beforeAll, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
 import { ask, countPresses, noFaults, type View, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
-import { library } from './seed.ts';
+import { library, reportTool } from './seed.ts';
 
 const { hub, cookie, key } = await tenantWithKey();
 
@@ -16,21 +14,6 @@ const must = async (method: string, path: string, body: object, by: object = { c
   return answer.body;
 };
 
-async function reportTool(description: string): Promise<void> {
-  const { tools } = readToolList([{ name: 'read_file', description, inputSchema: { type: 'object' } }]);
-  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-  const sent = tools.map(({ name, definition }) => ({
-    ...{ name, definition },
-    fingerprint: fingerprintOf(definition, sha256),
-  }));
-  await must(
-    'POST',
-    '/api/v1/tool-observations',
-    { agent_id: 'a', server: 'npx:files', tools: sent },
-    { key },
-  );
-}
-
 let secondHash = '';
 
 beforeAll(async () => {
@@ -39,6 +22,10 @@ beforeAll(async () => {
   secondHash = (await must('POST', '/api/v1/bundles', second)).revision_hash;
   await must('POST', '/api/v1/bundles/shop/1/deploy', { env: 'production' });
   await must('POST', '/api/v1/sample-run', {});
+  // Early: the hub looks for what needs attention once in 5 s.
+  await must('PUT', '/api/v1/tool-pin-modes', { env: 'production', server: null, mode: 'hold' });
+  await reportTool(hub, key, 'Reads a file');
+  await reportTool(hub, key, 'Reads a file and sends it away');
 });
 
 /** A view of the overview, and the presses from then on. */
@@ -138,9 +125,6 @@ it('approves a call on a phone in at most 2 taps after its arguments were read, 
 });
 
 it('accepts a changed tool in at most 4 presses, after its difference', async () => {
-  await must('PUT', '/api/v1/tool-pin-modes', { env: 'production', server: null, mode: 'hold' });
-  await reportTool('Reads a file');
-  await reportTool('Reads a file and sends it away');
   const { page, count, ...seen } = await begin();
   const main = page.getByRole('main');
   const attention = page.getByRole('region', { name: /^Needs attention/ });
@@ -164,28 +148,5 @@ it('verifies a run in at most 3 presses, beside the list', async () => {
   await seal.getByText('Intact, signer unknown.').waitFor();
   expect(await count()).toBeLessThanOrEqual(3);
   noFaults({ page, ...seen });
-  await seen.context.close();
-});
-
-it('follows the link of an earlier message through the sign-in to its approval', async () => {
-  const { body } = await hub.call('POST', '/api/v1/approvals', {
-    key,
-    agent: 'agent-1',
-    body: { tool_name: 'deploy', message: 'Deploy?', timeout: 900 },
-  });
-  const seen = await view(hub.url);
-  const { page } = seen;
-  await page.goto(`/dashboard/approvals?id=${body.id}`);
-  await page.getByLabel('E-mail').fill(hub.emailOf('admin'));
-  await page.getByLabel('Password').fill('correct horse battery');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: /^Approve/ }).waitFor();
-  expect(page.url()).toBe(`${hub.url}/dashboard/approvals/${body.id}`);
-  // Filters of an earlier address become the query.
-  await page.goto('/dashboard/events?tool_name=read_file&verdict=call_denied');
-  const query = page.getByRole('combobox', { name: 'Query' });
-  await expect.poll(() => query.inputValue()).toBe('verdict:denied tool:read_file');
-  expect(new URL(page.url()).pathname).toBe('/dashboard/explore');
-  noFaults(seen);
   await seen.context.close();
 });
