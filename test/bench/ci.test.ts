@@ -20,7 +20,8 @@ afterAll(() => {
 function runScript(name: string, npm: string, args: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-ci-test-'));
   folders.push(folder);
-  for (const place of ['.ci', 'bin', 'dist/src', 'scripts']) mkdirSync(join(folder, place), { recursive: true });
+  for (const place of ['.ci', 'bin', 'dist/src', 'scripts'])
+    mkdirSync(join(folder, place), { recursive: true });
   writeFileSync(join(folder, 'dist/src/main.js'), '');
   // The names of the suites are in the last two.
   for (const file of [`.ci/${name}`, 'scripts/test-all.mjs', 'scripts/end-with-signal.mjs'])
