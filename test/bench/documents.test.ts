@@ -39,9 +39,7 @@ describe('the tables of docs/performance.md', () => {
     const results = { ...file.results, scenarios: [{ ...scenario, figures: [other] }] };
     const changed = replaceTables(page, tablesOf([{ name: 'other.json', results }]));
     const changedTree = { ...results, commit: { ...results.commit, dirty: true } };
-    expect(tablesOf([{ name: 'other.json', results: changedTree }])).toContain(
-      ', with changes, measured on ',
-    );
+    expect(tablesOf([{ name: 'other.json', results: changedTree }])).toContain(', with changes, measured on ');
     expect(changed).toContain('| a \\| &lt;b> | 12345 events/s |');
     expect(changed.split('\n')[0]).toBe(page.split('\n')[0]);
     expect(changed.split('\n').at(-2)).toBe(page.split('\n').at(-2));

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, ownPages, pages, thingPages } from '../../src/dashboard/pages/registry.ts';
 import { isNightly, rowsOfCommit } from '../runs.ts';
-import { ask, noFaults, type View, view } from './browser.ts';
+import { accessible, ask, noFaults, type View, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { type Input, inputsOf, queryPages } from './inputs.ts';
 import { library, reportTool, seed } from './seed.ts';
@@ -114,6 +114,10 @@ describe(`texts of strangers (SEED=${fieldChoice.seed})`, { timeout: 60_000 }, (
         await on.locator('main h1, main h2, form').first().waitFor();
         await type(on, input, text);
         wrong.push(...(await looked(on, name)));
+        // At night, the sheet with its mistakes on a screen and on a phone.
+        if (text === hostile[1]) await on.setViewportSize({ width: 360, height: 740 });
+        if (text === hostile[0] || text === hostile[1]) await accessible(on);
+        await on.setViewportSize({ width: 1440, height: 900 });
       }
       expect(wrong).toEqual([]);
       await guest?.context.close();
