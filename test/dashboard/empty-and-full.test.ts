@@ -39,7 +39,7 @@ const emptyWords: { readonly [path: string]: readonly (readonly [words: string, 
   '/admin/service-accounts': [['No service accounts yet', 'Add service account']],
 };
 
-const emptyChoice = rowsOfCommit(Object.keys(emptyWords), 5);
+const emptyChoice = rowsOfCommit(Object.keys(emptyWords), 4);
 
 it(`says what would be in an empty list, and what to do (SEED=${emptyChoice.seed})`, {
   timeout: 60_000,
@@ -107,7 +107,7 @@ const fullLists: { readonly [name: string]: FullList } = {
   },
 };
 /** What takes long to store is for the night. */
-const lists = isNightly ? Object.keys(fullLists) : rowsOfCommit(['agents', 'events', 'runs'], 2).rows;
+const lists = isNightly ? Object.keys(fullLists) : rowsOfCommit(['agents', 'events', 'runs'], 1).rows;
 
 async function inParallel(calls: number, one: (n: number) => Promise<unknown>): Promise<void> {
   for (let n = 0; n < calls; n += 20)

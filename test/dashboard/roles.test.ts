@@ -176,27 +176,31 @@ describe('names of the console', () => {
     await seen.context.close();
   });
 
-  it('stand in what opens by a press: the range, the command menu, the account, and a group', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
-    await page.goto('/dashboard/');
-    await find(page, 'button', 'Time range').click();
-    await find(page, 'button', 'Last 7 days').click();
-    await find(page, 'button', 'Search').click();
-    await find(page, 'combobox', 'Command').waitFor();
-    await page.keyboard.press('Escape');
-    await find(page, 'button', 'Account').click();
-    for (const [role, ...names] of opened.filter(([role]) => role === 'menuitem'))
-      for (const name of names) await find(page, role, name).waitFor();
-    await page.keyboard.press('Escape');
-    await go(page, '/inbox');
-    await find(page, 'button', 'Review').click();
-    await page.getByRole('dialog').getByRole('button', begins('Deny')).click();
-    await find(page, 'button', 'Undo').click();
-    await page.getByText('Decision taken back. Nothing was sent.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
-  });
+  // Per commit names.test.ts finds these on its way.
+  itAtNight(
+    'stand in what opens by a press: the range, the command menu, the account, and a group',
+    async () => {
+      const seen = await view(hub.url, { cookie });
+      const { page } = seen;
+      await page.goto('/dashboard/');
+      await find(page, 'button', 'Time range').click();
+      await find(page, 'button', 'Last 7 days').click();
+      await find(page, 'button', 'Search').click();
+      await find(page, 'combobox', 'Command').waitFor();
+      await page.keyboard.press('Escape');
+      await find(page, 'button', 'Account').click();
+      for (const [role, ...names] of opened.filter(([role]) => role === 'menuitem'))
+        for (const name of names) await find(page, role, name).waitFor();
+      await page.keyboard.press('Escape');
+      await go(page, '/inbox');
+      await find(page, 'button', 'Review').click();
+      await page.getByRole('dialog').getByRole('button', begins('Deny')).click();
+      await find(page, 'button', 'Undo').click();
+      await page.getByText('Decision taken back. Nothing was sent.').waitFor();
+      noFaults(seen);
+      await seen.context.close();
+    },
+  );
 
   itAtNight(
     'of the way out of an error is Retry, on every page whose answer fails',
