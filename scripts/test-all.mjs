@@ -27,7 +27,13 @@ const suites = [
   },
 ];
 
+const names = suites.map(({ name }) => name).join(', ');
 const suiteNames = process.argv.slice(2);
+// For .ci/run.
+if (suiteNames.includes('--names')) {
+  process.stdout.write(`${names}\n`);
+  process.exit(0);
+}
 if (suiteNames.includes('--help')) {
   process.stdout.write('Usage: npm test -- [SUITE…]; without names, all suites.\n');
   for (const { name, about } of suites) process.stdout.write(`  ${name.padEnd(9)} ${about}\n`);
@@ -35,7 +41,6 @@ if (suiteNames.includes('--help')) {
 }
 const invalidNames = suiteNames.filter((name) => !suites.some((suite) => suite.name === name));
 if (invalidNames.length > 0) {
-  const names = suites.map(({ name }) => name).join(', ');
   process.stderr.write(`There is no suite ${invalidNames.join(', ')}. Suites: ${names}\n`);
   process.exit(2);
 }

@@ -80,15 +80,19 @@ const longest = [
   'test/dashboard/inbox.test.ts',
   'test/dashboard/people.test.ts',
   'test/dashboard/events.test.ts',
+  'test/dashboard/events-live.test.ts',
   'test/dashboard/tasks.test.ts',
   'test/dashboard/rules.test.ts',
   'test/dashboard/policies.test.ts',
   'test/dashboard/runs.test.ts',
   'test/dashboard/palette.test.ts',
   'test/dashboard/every-restart.test.ts',
+  'test/dashboard/hostile-input.test.ts',
   'test/dashboard/tail.test.ts',
   'test/dashboard/home.test.ts',
   'test/dashboard/admin.test.ts',
+  'test/dashboard/empty-and-full.test.ts',
+  'test/dashboard/hostile.test.ts',
   'test/dashboard/inbox-many.test.ts',
   'test/dashboard/fleet.test.ts',
   'test/dashboard/scope.test.ts',
@@ -100,6 +104,7 @@ const longest = [
   'test/dashboard/bulk.test.ts',
   'test/dashboard/unhappy.test.ts',
   'test/dashboard/pictures.test.ts',
+  'test/dashboard/role-pages.test.ts',
 ];
 
 export default class LongestFirst extends BaseSequencer {

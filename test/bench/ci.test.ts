@@ -20,9 +20,12 @@ afterAll(() => {
 function runScript(name: string, npm: string, args: readonly string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'reeve-ci-test-'));
   folders.push(folder);
-  for (const place of ['.ci', 'bin', 'dist/src']) mkdirSync(join(folder, place), { recursive: true });
+  for (const place of ['.ci', 'bin', 'dist/src', 'scripts'])
+    mkdirSync(join(folder, place), { recursive: true });
   writeFileSync(join(folder, 'dist/src/main.js'), '');
-  copyFileSync(join(root, '.ci', name), join(folder, '.ci', name));
+  // The names of the suites are in the last two.
+  for (const file of [`.ci/${name}`, 'scripts/test-all.mjs', 'scripts/end-with-signal.mjs'])
+    copyFileSync(join(root, file), join(folder, file));
   const calls = join(folder, 'calls');
   const body = `#!/usr/bin/env bash\necho "$*" >> '${calls}'\ncalls=$(grep -cFx -- "$*" '${calls}')\n${npm}\n`;
   writeFileSync(join(folder, 'bin/npm'), body, { mode: 0o755 });

@@ -211,6 +211,17 @@ async function audit(page: Page, how: 'once' | 'twice', part: string | null): Pr
 export const go = (page: Page, path: string): Promise<void> =>
   page.evaluate(`history.pushState({}, '', ${JSON.stringify(`/dashboard${path}`)})`);
 
+/**
+ * Counts presses of the mouse and taps from now on, in the document that is open: a reload would end the count.
+ * @returns the number so far
+ */
+export async function countPresses(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(
+    `globalThis.presses = 0; addEventListener('pointerdown', () => { presses += 1; }, true);`,
+  );
+  return () => page.evaluate('presses') as Promise<number>;
+}
+
 /** Presses "Reconnect now" if it is there: the page may have reconnected by itself. */
 export const reconnect = (page: Page): Promise<void> =>
   page

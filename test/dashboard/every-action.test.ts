@@ -1,4 +1,4 @@
-// Bad days of what people do: the main action of every page, asked to wait, refused by a busy hub, met by somebody who
+// Bad days of what people do: the main action of every page, asked to wait, refused by a busy hub or for a role, met by somebody who
 // was faster, and pressed while the hub is away. Each says what happened, and keeps what was typed. The faster one acts
 // in the real hub where that can be; a proxy before it gives the other answers.
 import type { Locator, Page, Request } from 'playwright-core';
@@ -364,6 +364,8 @@ describe(`what is done (SEED=${choice.seed})`, { timeout: 30_000 }, () => {
     await pressed('Too many requests. Wait a little.', /^Try again in \d+ s\.$/);
     refuse(act, 503, 2);
     await pressed('The hub cannot take this now.', /^Try again (in \d+ s|now)\.$/);
+    refuse(act, 403);
+    await pressed('Permission denied.', /^Ask an admin to do this/);
     proxy.isShut = true;
     await pressed(
       /^The hub did not respond(?:\. Check that|, so your action may have taken effect\. Check the result)/,

@@ -220,3 +220,14 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     shows: (page) => main(page).getByText('Metrics since start'),
   },
 });
+
+/** Each page's message to somebody who is no admin; the others have nothing of that. */
+export const adminWords: { readonly [path: string]: string } = {
+  '/audit': 'Only admins can verify and download the chain.',
+  '/admin/keys': 'Only admins can create and revoke keys.',
+  '/admin/channels': 'Only admins can change channels.',
+  '/tools?view=settings': 'Mode of production: observe. Only admins can change modes.',
+  '/admin/people': 'You need the role admin to change users. Ask an admin.',
+  '/admin/assistant': 'Only an admin can change the assistant.',
+  '/admin/system': 'Only admins can view nodes, shards and metrics.',
+};

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { itAtNight, rowsOfRun } from '../runs.ts';
 import { accessible, ask, go, noFaults, reconnect, type View, view } from './browser.ts';
-import { rowsOf } from './every-page.ts';
+import { adminWords, rowsOf } from './every-page.ts';
 import { hubWithKey } from './file-hub.ts';
 import { proxyOf } from './proxy.ts';
 import { library, seed } from './seed.ts';
@@ -169,17 +169,6 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
   });
 });
 
-/** Each page's message to somebody who is no admin; the others have nothing of that. */
-const admins: { readonly [path: string]: string } = {
-  '/audit': 'Only admins can verify and download the chain.',
-  '/admin/keys': 'Only admins can create and revoke keys.',
-  '/admin/channels': 'Only admins can change channels.',
-  '/tools?view=settings': 'Mode of production: observe. Only admins can change modes.',
-  '/admin/people': 'You need the role admin to change users. Ask an admin.',
-  '/admin/assistant': 'Only an admin can change the assistant.',
-  '/admin/system': 'Only admins can view nodes, shards and metrics.',
-};
-
 /** Views of pages that only admins change, where they are not the first. */
 const settingsViews: { readonly [path: string]: string } = { '/tools': '/tools?view=settings' };
 
@@ -208,7 +197,7 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
       const row = Object.values(rowsOf(made)).find((one) => one.path === address && one.in === undefined);
       // Controls for admins are not there for others.
       if (row && !adminOnly.has(path)) await row.shows(page).waitFor();
-      const says = admins[address];
+      const says = adminWords[address];
       if (says) await main.getByText(says).waitFor();
       await expect.poll(() => main.locator('.skeleton').count()).toBe(0);
       expect(await main.getByRole('alert').count(), path).toBe(0);

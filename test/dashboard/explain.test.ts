@@ -1,6 +1,6 @@
 // Denied two days ago, and why: three steps from the overview to the compared values, and the contract's text of now.
 import { expect, it } from 'vitest';
-import { accessible, noFaults, view } from './browser.ts';
+import { accessible, countPresses, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -29,6 +29,8 @@ it('shows the compared values three steps from the overview, and what runs now',
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/');
+  const count = await countPresses(page);
+  // Range, query, row: the range takes a press more, which opens its choices.
   await page.getByRole('button', { name: /^Time range/ }).click();
   await page.getByText('Last 7 days').click();
   await page.getByRole('region', { name: 'Top contracts' }).getByRole('link', { name: 'no-secrets' }).click();
@@ -39,6 +41,7 @@ it('shows the compared values three steps from the overview, and what runs now',
   await expect
     .poll(() => condition.textContent())
     .toMatch(/^args\.path contains_any \["\.env","id_rsa"\] metactual "\/srv\/shop\/\.env"$/);
+  expect(await count()).toBeLessThanOrEqual(4);
   await explain.getByText(/^v2 runs now: /).waitFor();
   await explain.getByText('1 line added, 1 line removed').waitFor();
   await explain.getByRole('link', { name: '2 similar calls in this range' }).waitFor();

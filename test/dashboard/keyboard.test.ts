@@ -13,7 +13,11 @@ const { hub, cookie } = await hubOfFile();
 let places: readonly string[];
 beforeAll(async () => {
   const things = await seed(hub, cookie);
-  const tabs = ['/fleet?view=agents', '/policies?view=documents'];
+  const tabs = ['/fleet?view=agents', '/policies?view=documents', '/policies?view=compositions'].concat([
+    ...['/inbox?view=mine', '/inbox?view=snoozed', '/tools?view=all', '/tools?view=settings'],
+    ...['tools', 'runs', 'values'].map((tab) => `/agents/shop-agent-1/${tab}`),
+    '/changes/new?bundle=shop&version=1&env=production',
+  ]);
   places = [...Object.values(things), ...tabs, `/explore?peek=${things['events-one']?.split('/').at(-1)}`];
 });
 

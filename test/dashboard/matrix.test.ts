@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { AgentStreams } from './agent-streams.ts';
-import { accessible, noFaults, view } from './browser.ts';
+import { accessible, countPresses, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -29,6 +29,7 @@ it('answers in two steps who runs an old version, and since when', async () => {
   const seen = await view(hub.url, { cookie });
   const { page } = seen;
   await page.goto('/dashboard/');
+  const count = await countPresses(page);
   await page
     .getByRole('navigation', { name: 'Main' })
     .getByRole('link', { name: /^Fleet/ })
@@ -49,6 +50,7 @@ it('answers in two steps who runs an old version, and since when', async () => {
     .getByText(/ago$|just now/)
     .first()
     .waitFor();
+  expect(await count()).toBeLessThanOrEqual(2);
   expect(await page.getByRole('grid', { name: 'Agents' }).getByText('current-1').count()).toBe(0);
   // Their calls are those of the range of the top bar.
   await page.getByRole('grid', { name: 'Agents' }).getByRole('columnheader', { name: 'Calls' }).waitFor();

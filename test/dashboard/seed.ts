@@ -1,5 +1,7 @@
 // A hub with something to look at: contracts, a composition that is deployed, agents that connect, events, and calls
 // that wait.
+import { createHash } from 'node:crypto';
+import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import type { HubProcess } from '../e2e/process.ts';
 import { AgentStreams } from './agent-streams.ts';
 import { ask } from './browser.ts';
@@ -53,6 +55,18 @@ async function must(
   const { status, body } = await hub.call(method, path, options);
   if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(body)}`);
   return body;
+}
+
+/** Reports the tool read_file of the server npx:files, as an agent that connects to it. */
+export async function reportTool(hub: HubProcess, key: string, description: string): Promise<void> {
+  const { tools: list } = readToolList([{ name: 'read_file', description, inputSchema: { type: 'object' } }]);
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const reported = list.map(({ name, definition }) => ({
+    ...{ name, definition },
+    fingerprint: fingerprintOf(definition, sha256),
+  }));
+  const body = { agent_id: 'a', server: 'npx:files', tools: reported };
+  await must(hub, 'POST', '/api/v1/tool-observations', { key, body });
 }
 
 const tools = ['read_file', 'deploy', 'refund', 'search_docs', 'send_mail'];

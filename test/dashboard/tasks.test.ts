@@ -1,12 +1,10 @@
-// Tasks of people from the overview to their end, with the number of presses that each may take.
-import { createHash } from 'node:crypto';
+// Tasks of people from the overview to their end, with the number of presses that each may take. The browser counts.
 import type { Locator } from 'playwright-core';
-import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import { beforeAll, expect, it } from 'vitest';
 import { AgentStreams } from './agent-streams.ts';
-import { ask, noFaults, type View, view } from './browser.ts';
+import { ask, countPresses, noFaults, type View, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
-import { library } from './seed.ts';
+import { library, reportTool } from './seed.ts';
 
 const { hub, cookie, key } = await tenantWithKey();
 
@@ -16,21 +14,6 @@ const must = async (method: string, path: string, body: object, by: object = { c
   return answer.body;
 };
 
-async function reportTool(description: string): Promise<void> {
-  const { tools } = readToolList([{ name: 'read_file', description, inputSchema: { type: 'object' } }]);
-  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-  const sent = tools.map(({ name, definition }) => ({
-    ...{ name, definition },
-    fingerprint: fingerprintOf(definition, sha256),
-  }));
-  await must(
-    'POST',
-    '/api/v1/tool-observations',
-    { agent_id: 'a', server: 'npx:files', tools: sent },
-    { key },
-  );
-}
-
 let secondHash = '';
 
 beforeAll(async () => {
@@ -39,27 +22,26 @@ beforeAll(async () => {
   secondHash = (await must('POST', '/api/v1/bundles', second)).revision_hash;
   await must('POST', '/api/v1/bundles/shop/1/deploy', { env: 'production' });
   await must('POST', '/api/v1/sample-run', {});
+  // Early: the hub looks for what needs attention once in 5 s.
+  await must('PUT', '/api/v1/tool-pin-modes', { env: 'production', server: null, mode: 'hold' });
+  await reportTool(hub, key, 'Reads a file');
+  await reportTool(hub, key, 'Reads a file and sends it away');
 });
 
-/** A view of the overview, and a press that is counted. */
-async function begin(): Promise<
-  View & { readonly press: (what: Locator) => Promise<void>; count(): number }
-> {
+/** A view of the overview, and the presses from then on. */
+async function begin(): Promise<View & { readonly count: () => Promise<number> }> {
   const seen = await view(hub.url, { cookie });
   await seen.page.goto('/dashboard/');
   await seen.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  let presses = 0;
-  const press = async (what: Locator): Promise<void> => {
-    await what.click();
-    presses += 1;
-  };
-  return { ...seen, press, count: () => presses };
+  return { ...seen, count: await countPresses(seen.page) };
 }
+
+const press = (what: Locator): Promise<void> => what.click();
 
 it('deploys a version, sees it done, and rolls back, in at most 8 presses', async () => {
   const agents = new AgentStreams(hub, key);
   await agents.open('shop-1', `&bundle_name=shop&policy_version=${secondHash}`);
-  const { page, press, count, ...seen } = await begin();
+  const { page, count, ...seen } = await begin();
   const main = page.getByRole('main');
   await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Policies' }));
   await press(page.getByRole('tab', { name: 'Documents' }));
@@ -74,7 +56,7 @@ it('deploys a version, sees it done, and rolls back, in at most 8 presses', asyn
   await page.waitForURL(/changes\/new/);
   await press(back);
   await main.getByText('shop v1 is deployed to production.').waitFor();
-  expect(count()).toBeLessThanOrEqual(8);
+  expect(await count()).toBeLessThanOrEqual(8);
   // The environment of the change stays with the change.
   await page.reload();
   await main.getByText('shop v1 is deployed to production.').waitFor();
@@ -95,7 +77,7 @@ it('shows what changed before denials rose in at most 2 presses, with the differ
     payload: { decision_name: 'no-secrets', policy_version: secondHash },
   }));
   await must('POST', '/api/v1/events', { events: denied }, { key });
-  const { page, press, count, ...seen } = await begin();
+  const { page, count, ...seen } = await begin();
   await page.getByRole('slider', { name: 'Calls over time' }).waitFor();
   // Deployments of the same minutes are one flag.
   const flags = page.getByRole('list', { name: 'Deployments in this range' });
@@ -111,7 +93,7 @@ it('shows what changed before denials rose in at most 2 presses, with the differ
   const difference = page.getByRole('region', { name: 'Difference' });
   await difference.getByText('1 line added, 1 line removed').waitFor();
   await difference.getByText('id_ed25519').waitFor();
-  expect(count()).toBeLessThanOrEqual(2);
+  expect(await count()).toBeLessThanOrEqual(2);
   noFaults({ page, ...seen });
   // The same flag stands above the chart of Explore.
   await page.goto('/dashboard/explore?q=verdict:denied');
@@ -125,25 +107,25 @@ it('approves a call on a phone in at most 2 taps after its arguments were read, 
   const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
   const { page } = seen;
   await page.goto(`/dashboard/inbox?id=${id}`);
+  const count = await countPresses(page);
   const approve = page.getByRole('button', { name: /^Approve/ });
   await page.getByText('argument_0', { exact: true }).waitFor();
   expect(await approve.isDisabled()).toBe(true);
   await page.locator('.read-end').scrollIntoViewIfNeeded();
   await expect.poll(() => approve.isEnabled()).toBe(true);
+  expect(await count()).toBe(0);
   await approve.tap();
   await page.getByRole('button', { name: /^Approve .*value 0/ }).tap();
   await expect
     .poll(async () => (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.status)
     .toBe('approved');
+  expect(await count()).toBeLessThanOrEqual(2);
   noFaults(seen);
   await seen.context.close();
 });
 
 it('accepts a changed tool in at most 4 presses, after its difference', async () => {
-  await must('PUT', '/api/v1/tool-pin-modes', { env: 'production', server: null, mode: 'hold' });
-  await reportTool('Reads a file');
-  await reportTool('Reads a file and sends it away');
-  const { page, press, count, ...seen } = await begin();
+  const { page, count, ...seen } = await begin();
   const main = page.getByRole('main');
   const attention = page.getByRole('region', { name: /^Needs attention/ });
   await press(attention.getByRole('listitem').filter({ hasText: 'npx:files' }).getByRole('link'));
@@ -152,42 +134,19 @@ it('accepts a changed tool in at most 4 presses, after its difference', async ()
   await main.getByRole('region', { name: 'Description' }).getByText('sends it away').waitFor();
   await press(main.getByRole('button', { name: 'Accept in production' }));
   await page.getByText('The definition is accepted in production.').waitFor();
-  expect(count()).toBeLessThanOrEqual(4);
+  expect(await count()).toBeLessThanOrEqual(4);
   noFaults({ page, ...seen });
   await seen.context.close();
 });
 
 it('verifies a run in at most 3 presses, beside the list', async () => {
-  const { page, press, count, ...seen } = await begin();
+  const { page, count, ...seen } = await begin();
   await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }));
   await press(page.getByRole('main').getByRole('link', { name: 'sample-session' }));
   const seal = page.getByRole('region', { name: 'Seal' });
   await press(seal.getByRole('button', { name: 'Verify' }));
   await seal.getByText('Intact, signer unknown.').waitFor();
-  expect(count()).toBeLessThanOrEqual(3);
+  expect(await count()).toBeLessThanOrEqual(3);
   noFaults({ page, ...seen });
-  await seen.context.close();
-});
-
-it('follows the link of an earlier message through the sign-in to its approval', async () => {
-  const { body } = await hub.call('POST', '/api/v1/approvals', {
-    key,
-    agent: 'agent-1',
-    body: { tool_name: 'deploy', message: 'Deploy?', timeout: 900 },
-  });
-  const seen = await view(hub.url);
-  const { page } = seen;
-  await page.goto(`/dashboard/approvals?id=${body.id}`);
-  await page.getByLabel('E-mail').fill(hub.emailOf('admin'));
-  await page.getByLabel('Password').fill('correct horse battery');
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: /^Approve/ }).waitFor();
-  expect(page.url()).toBe(`${hub.url}/dashboard/approvals/${body.id}`);
-  // Filters of an earlier address become the query.
-  await page.goto('/dashboard/events?tool_name=read_file&verdict=call_denied');
-  const query = page.getByRole('combobox', { name: 'Query' });
-  await expect.poll(() => query.inputValue()).toBe('verdict:denied tool:read_file');
-  expect(new URL(page.url()).pathname).toBe('/dashboard/explore');
-  noFaults(seen);
   await seen.context.close();
 });

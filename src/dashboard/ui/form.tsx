@@ -109,6 +109,16 @@ export interface FieldProps extends Omit<ComponentProps<'input'>, 'value' | 'onC
   readonly control?: ReactElement<Record<string, unknown>>;
 }
 
+/** The hub, the browser and the checks of a form quote the typed text: its hidden characters appear as signs. */
+export const FieldError = (): JSX.Element => (
+  <Base.Error
+    className="field-error"
+    render={({ children, ...rest }) => (
+      <div {...rest}>{typeof children === 'string' ? visible(children) : children}</div>
+    )}
+  />
+);
+
 export function Field(props: FieldProps): JSX.Element {
   const { label, compact, name, onValue, help, error, validate, control, ...rest } = props;
   return (
@@ -121,10 +131,10 @@ export function Field(props: FieldProps): JSX.Element {
       <Base.Label className={compact ? 'heard' : undefined}>{label}</Base.Label>
       <Base.Control {...rest} render={control} onValueChange={onValue} />
       {error === undefined ? (
-        <Base.Error className="field-error" />
+        <FieldError />
       ) : (
         <Base.Error match className="field-error">
-          {error}
+          {visible(error)}
         </Base.Error>
       )}
       {help && <Base.Description className="field-help">{help}</Base.Description>}
@@ -168,7 +178,7 @@ export const Select = ({
         </select>
       }
     />
-    <Base.Error className="field-error" />
+    <FieldError />
   </Base.Root>
 );
 

@@ -5,7 +5,7 @@ import { type ComponentProps, type JSX, useState } from 'react';
 import './query-bar.css';
 import { middleCut, visible } from '../lib/text.ts';
 import type { ChoiceProps } from './choice.tsx';
-import type { SelectProps } from './form.tsx';
+import { FieldError, type SelectProps } from './form.tsx';
 
 /** Suggestions below the field; more typing finds the others. */
 const maxSuggestions = 50;
@@ -87,7 +87,7 @@ export default function SearchedChoice(props: ChoiceProps): JSX.Element {
           )}
         </div>
       </Combobox.Root>
-      <Field.Error className="field-error" />
+      <FieldError />
     </Field.Root>
   );
 }

@@ -1,6 +1,7 @@
 // The open streams of one agent: start, transport, bundle, key and node of each.
 import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
+import { missingRole } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -28,7 +29,9 @@ export function AgentStreams({ id }: { readonly id: string }): JSX.Element {
     { params: { agent_id: id }, query: { limit } },
     { refetchMs: lookMs },
   );
-  const keys = useCall('listKeys', { query: { limit: 1000 } });
+  // The hub lists keys for operators.
+  const canSeeKeys = missingRole(me.roles, 'operator') === null;
+  const keys = useCall('listKeys', { query: { limit: 1000 } }, { enabled: canSeeKeys });
   const columns = useMemo((): readonly Column<Stream>[] => {
     const keyOf = ({ key_id: key }: Stream): string => {
       const apiKey = keys.data?.find((one) => one.id === key);

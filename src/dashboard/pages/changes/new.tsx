@@ -30,7 +30,7 @@ export default function NewChange(): JSX.Element {
   const words = middleCut(visible(name), 120);
   const title = isUndeploy
     ? `Undeploy ${words} from ${env}`
-    : `Change ${words}${version ? ` v${version}` : ''} in ${env}`;
+    : `Change ${words}${source?.version ? ` v${source.version}` : ''} in ${env}`;
   return (
     <section className="page change-page" aria-label={title}>
       <PageHead title={source === null && !isUndeploy ? 'New change' : title} />

@@ -19,7 +19,7 @@ import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Views } from '../../ui/list.tsx';
 import { NoMatch } from '../../ui/no-match.tsx';
-import { Button, PageHead, PreciseTime } from '../../ui/parts.tsx';
+import { Button, Empty, PageHead, PreciseTime } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Split } from '../../ui/split.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
@@ -120,31 +120,37 @@ function Searched(): JSX.Element {
           <Export command="exportCsv" format="csv" filter={filter} />
         </div>
       </div>
-      <Histogram filter={filter} span={span} enabled={hasCounts} sampleRows={sampleRows} />
-      <div className="events-columns">
-        <Facets
-          filter={filter}
-          question={questionOf(filter, span)}
-          enabled={hasCounts}
-          rows={sampleRows}
-          isSample={list.isSample}
-          isMore={list.eventsQuery.hasNextPage}
-        />
-        <Split name="facets" label="Width of the filters" side="before" least={160} />
-        {group ? (
-          <Grouped
-            key={group}
-            by={group}
-            filter={filter}
-            span={span}
-            enabled={hasCounts}
-            rows={sampleRows}
-            isMore={list.eventsQuery.hasNextPage}
-          />
-        ) : (
-          <List list={list} span={span} follow={follow && span.open} />
-        )}
-      </div>
+      {isWrong && list.eventsQuery.data === undefined ? (
+        <Empty title="No search with this query" text="Correct the query to see events." />
+      ) : (
+        <>
+          <Histogram filter={filter} span={span} enabled={hasCounts} sampleRows={sampleRows} />
+          <div className="events-columns">
+            <Facets
+              filter={filter}
+              question={questionOf(filter, span)}
+              enabled={hasCounts}
+              rows={sampleRows}
+              isSample={list.isSample}
+              isMore={list.eventsQuery.hasNextPage}
+            />
+            <Split name="facets" label="Width of the filters" side="before" least={160} />
+            {group ? (
+              <Grouped
+                key={group}
+                by={group}
+                filter={filter}
+                span={span}
+                enabled={hasCounts}
+                rows={sampleRows}
+                isMore={list.eventsQuery.hasNextPage}
+              />
+            ) : (
+              <List list={list} span={span} follow={follow && span.open} />
+            )}
+          </div>
+        </>
+      )}
     </>
   );
 }

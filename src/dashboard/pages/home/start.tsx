@@ -5,6 +5,7 @@ import { type JSX, type ReactNode, useState } from 'react';
 import { sample } from '../../../run/rules/sample.ts';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
+import { missingRole } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { refresh, useAction, useCall } from '../../lib/query.ts';
 import { refreshAll } from '../../live/cache.ts';
@@ -40,7 +41,9 @@ function Step({
 /** Stays visible until all three steps are done, also after a reload. */
 export function Start(): JSX.Element | null {
   const me = useSignedIn();
-  const keys = useCall('listKeys', { query: { limit: 1 } });
+  // The hub lists keys for operators.
+  const canSeeKeys = missingRole(me.roles, 'operator') === null;
+  const keys = useCall('listKeys', { query: { limit: 1 } }, { enabled: canSeeKeys });
   const deployments = useCall('listDeployments', { query: { limit: 20 } });
   const [hidden, setHidden] = useState(false);
   const [createdKey, setCreatedKey] = useState<Reply<'createKey'> | null>(null);

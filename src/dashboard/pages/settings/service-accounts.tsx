@@ -42,6 +42,10 @@ const accountsOf: Resource<Account> = {
     },
     timeColumn('since', 'Since', (account) => account.created_at),
   ],
+  empty: {
+    title: 'No service accounts yet',
+    text: 'Programs with roles of their own appear here when an admin adds them.',
+  },
   add: { label: 'Add service account', dialog: (close) => <Edit account={null} onClose={close} /> },
   actsWidth: 3,
   acts: [
