@@ -81,18 +81,18 @@ describe('a query of the audit', () => {
   it('ends a page when its time is over, with a cursor for the rest', async () => {
     await key();
     const { audit } = t.hub.store;
-    const feed = audit.feed.bind(audit);
+    const listEntries = audit.list.bind(audit);
     // A store whose portions are full, each of one entry, and slow.
     Object.assign(audit, {
-      feed: async (...[tenantId, filter, before]: Parameters<typeof feed>) => {
+      list: async (...[tenantId, filter, before]: Parameters<typeof listEntries>) => {
         t.clock.advance(2_000);
-        const [entry] = await feed(tenantId, filter, before, 1);
+        const [entry] = await listEntries(tenantId, filter, before, 1);
         return entry ? Array.from({ length: 500 }, () => entry) : [];
       },
     });
     const first = await list({ q: 'nothing', scope: 'all' });
     expect(first).toMatchObject({ entries: [], has_more: true, next_cursor: expect.any(String) });
-    Object.assign(audit, { feed });
+    Object.assign(audit, { list: listEntries });
     const rest = await list({ q: 'nothing', scope: 'all', cursor: first.next_cursor ?? '' });
     expect(rest).toMatchObject({ entries: [], has_more: false, next_cursor: null });
   });

@@ -4,7 +4,7 @@ import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers } from '../../http/contract/handler.ts';
 import { fitting, pageFieldsOf } from '../../http/contract/hosted-pages.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
-import { HubError } from '../../shared/error.ts';
+import { RequestError } from '../../http/contract/request-error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { RunPlace } from '../record.ts';
 import type { hostedRunRoutes } from './routes.ts';
@@ -14,7 +14,7 @@ export const hostedRuns: Handlers<typeof hostedRunRoutes> = {
   async hostedListRuns(hub, { query }, caller) {
     const { limit, offset, agent_id, session_id, status, cursor, q } = query;
     if (q !== undefined && offset > 0)
-      throw new HubError(
+      throw new RequestError(
         'validation_failed',
         'With q, next_cursor leads to the next page. Leave out offset.',
         {
