@@ -25,13 +25,7 @@ export default defineConfig({
     maxWorkers: 4,
     coverage: {
       provider: 'v8',
-      include: [
-        'src/*/rules/**',
-        'src/*/rules.ts',
-        'actors/**',
-        'src/*/{console,hosted}/**',
-        'src/http/**',
-      ],
+      include: ['src/*/rules/**', 'src/*/rules.ts', 'actors/**', 'src/*/{console,hosted}/**', 'src/http/**'],
       reporter: ['text-summary', 'json-summary'],
       thresholds: {
         'src/*/rules/**': atLeast,
