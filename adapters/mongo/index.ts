@@ -174,7 +174,11 @@ export function notOpened(error: unknown, usesTls: boolean, log: Log): unknown {
   const servers = error instanceof MongoServerSelectionError ? error.reason?.servers : undefined;
   const failures = [...(servers?.values() ?? [])].flatMap((server) => server.error ?? []);
   const cause = connectFailure(failures[0] ?? error, usesTls);
-  return new HubError('unavailable', `The hub cannot use MongoDB (MONGODB_URL): ${cause}`);
+  return new HubError(
+    'unavailable',
+    `The hub cannot use MongoDB (MONGODB_URL): ${cause}`,
+    unavailable().detail,
+  );
 }
 
 /** Milliseconds of one command. @throws HubError('unavailable') after 2 s */

@@ -8,6 +8,7 @@ import { type Desired, desiredOf, toolsAfter } from './desired.ts';
 import type { FileProblem } from './files.ts';
 import type { Folder } from './folder.ts';
 import type { HubState } from './hub-state.ts';
+import { compositionForm } from './record.ts';
 import {
   type ApplyStep,
   createRule,
@@ -21,7 +22,6 @@ import {
   updateRule,
   uploadBundle,
 } from './steps.ts';
-import { compositionForm } from './wire.ts';
 
 export interface Changes {
   readonly steps: readonly ApplyStep[];

@@ -18,7 +18,7 @@ import {
   deploymentsFile,
   rulesFile,
   toolsFile,
-} from './wire.ts';
+} from './record.ts';
 
 const marker = '# Written by reeve export.\n';
 

@@ -36,7 +36,7 @@ import {
   deploymentsFile,
   rulesFile,
   toolsFile,
-} from './wire.ts';
+} from './record.ts';
 
 /** An item whose revision is absent follows the contract's file. */
 export type ItemOfFile = Omit<ItemContent, 'revision'> & {

@@ -13,7 +13,7 @@ import {
   slotOf,
   type ToolsContent,
 } from './content.ts';
-import { compositionForm } from './wire.ts';
+import { compositionForm } from './record.ts';
 
 export interface HubContract {
   readonly content: ContractContent;

@@ -6,8 +6,8 @@ import { UsageError } from '../commands/output.ts';
 import { hashOf } from './content.ts';
 import type { Folder } from './folder.ts';
 import type { HubState } from './hub-state.ts';
+import { type Plan, planFile, planForm, planFormat } from './record.ts';
 import { type Action, type ApplyStep, keyOf, unknownHash } from './steps.ts';
-import { type Plan, planFile, planForm, planFormat } from './wire.ts';
 
 const maxPlanBytes = 16 * 1_048_576;
 

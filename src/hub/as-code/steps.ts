@@ -13,7 +13,7 @@ import {
 } from './content.ts';
 import type { BundleOfFile } from './folder.ts';
 import { type HubDeployment, type HubRule, type HubState, previewOf } from './hub-state.ts';
-import { compositionForm } from './wire.ts';
+import { compositionForm } from './record.ts';
 
 export type Action = 'create' | 'update' | 'upload' | 'delete' | 'deploy' | 'undeploy';
 
