@@ -9,7 +9,7 @@ import type { RulesetNames } from '../../bundle/use-cases/ruleset-names.ts';
 import type { Query } from '../../event/rules/query/parse.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
-import { type Env, isInFilter } from '../../shared/ids.ts';
+import { type Env, environments, isInFilter } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -106,7 +106,8 @@ class StoredRuns implements Runs {
   ): Promise<RunPage> {
     const { envs, isWhole, statuses, ...ids } = narrowingOf(query);
     const inSight = listedEnvs(principal, null);
-    const env = query.terms.length === 0 ? inSight : envs.filter((one) => isInFilter(inSight, one));
+    const isAnyEnv = envs.length === environments.length;
+    const env = isAnyEnv ? inSight : envs.filter((one) => isInFilter(inSight, one));
     const statusFilter = statuses && (filter.statuses ?? statuses).filter((one) => statuses.includes(one));
     if (env?.length === 0 || statusFilter?.length === 0)
       return { items: [], more: false, total: 0, next: null };
