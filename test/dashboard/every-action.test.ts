@@ -1,6 +1,6 @@
-// Bad days of what people do: the main action of every page, asked to wait, refused by a busy hub or for a role, met by somebody who
-// was faster, and pressed while the hub is away. Each says what happened, and keeps what was typed. The faster one acts
-// in the real hub where that can be; a proxy before it gives the other answers.
+// Bad days of what people do: the main action of every page, asked to wait, refused by a busy hub or for a role, met
+// by somebody who was faster, and pressed while the hub is away. Each says what happened, and keeps what was typed.
+// The faster one acts in the real hub where that can be; a proxy before it gives the other answers.
 import type { Locator, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, ownPages, pageAt, pages } from '../../src/dashboard/pages/registry.ts';

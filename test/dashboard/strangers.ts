@@ -1,5 +1,5 @@
-// Texts of strangers, and a look at a page that shows them: it may make no markup of them, be turned around by none, and
-// grow no wider than the screen.
+// Texts of strangers, and a look at a page that shows them: it may make no markup of them, be turned around by none,
+// and grow no wider than the screen.
 import type { Page } from 'playwright-core';
 
 const script = `"><img src=x onerror="window.owned=1"><script>window.owned=1</script>{{7*7}}\${7*7}`;
