@@ -11,7 +11,7 @@ import {
   registrationRecord,
 } from '../../src/agent/record.ts';
 import { manifestText, readManifest } from '../../src/event/record/json.ts';
-import { maxSearchMs } from '../../src/event/record.ts';
+import { type AgentManifest, maxSearchMs } from '../../src/event/record.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import type { AgentRow, LeftOutRow, ReportRow } from './agent-rows.ts';
 import { stale, unlessTaken } from './failure.ts';
@@ -222,6 +222,16 @@ async function addLeftOut(
   await leftOut.updateOne({ _id }, { $inc: { count } });
 }
 
+async function manifestsOf(
+  agents: Collection<AgentRow>,
+  tenantId: string,
+  agentIds: readonly string[],
+): Promise<readonly AgentManifest[]> {
+  const filter = { tenantId, agentId: { $in: [...agentIds] } };
+  const rows = await agents.find(filter, { projection: { manifest: 1 } }).toArray();
+  return rows.flatMap(({ manifest }) => (typeof manifest === 'string' ? [readManifest(manifest)] : []));
+}
+
 export function mongoAgents(
   agents: Collection<AgentRow>,
   reports: Collection<ReportRow>,
@@ -252,12 +262,7 @@ export function mongoAgents(
     update: (tenantId, agentId, patch) => updateAgent(agents, tenantId, agentId, patch),
     assign: (tenantId, agentIds, bundleName, fence) =>
       assignAgents(agents, tenantId, agentIds, bundleName, fence),
-    async listManifests(tenantId, agentIds) {
-      const rows = await agents
-        .find({ tenantId, agentId: { $in: [...agentIds] } }, { projection: { manifest: 1 } })
-        .toArray();
-      return rows.flatMap(({ manifest }) => (typeof manifest === 'string' ? [readManifest(manifest)] : []));
-    },
+    listManifests: (tenantId, agentIds) => manifestsOf(agents, tenantId, agentIds),
     async updateManifest(tenantId, manifest, now) {
       const live = { ...one(tenantId, manifest.agentId), retiredAt: null };
       await agents.updateOne(live, { $set: { manifest: manifestText({ ...manifest, updatedAt: now }) } });

@@ -36,13 +36,13 @@ export function moneyOf(name: string, value: unknown, args: Arguments): string |
   return written.replaceAll('\u00a0', ' ');
 }
 
-const named =
+const textUnder =
   (pattern: RegExp) =>
   (name: string, value: unknown): string | null =>
     pattern.test(plainName(name)) && typeof value === 'string' && value !== '' ? value : null;
 
-const receiverOf = named(/^(?:to|recipients?|receiver|payee|beneficiary)$/);
-const statementOf = named(/^(?:sql|query|statement)$/);
+const receiverOf = textUnder(/^(?:to|recipients?|receiver|payee|beneficiary)$/);
+const statementOf = textUnder(/^(?:sql|query|statement)$/);
 const isStatement = (text: string): boolean =>
   /^\s*(?:select|insert|update|delete|with|alter|create|drop|truncate)\b/i.test(text);
 
@@ -53,7 +53,7 @@ const leads: readonly ((name: string, value: unknown, args: Arguments) => string
     const statement = statementOf(name, value);
     return statement !== null && isStatement(statement) ? statement : null;
   },
-  named(/^(?:path|file|filename|filepath|dir|directory|folder)$/),
+  textUnder(/^(?:path|file|filename|filepath|dir|directory|folder)$/),
   (_, value) => (typeof value === 'string' && /^https?:\/\/\S+$/i.test(value) ? value : null),
   moneyOf,
   (name, value) => {
