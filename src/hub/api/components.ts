@@ -24,8 +24,9 @@ import {
   replayWindow,
   skippedRules,
 } from '../../evaluation/wire/replay-schemas.ts';
-import { eventBatch, eventInput, facet, manifest, outcome, stored } from '../../event/console/routes.ts';
-import { callVerdict, condition, rejected } from '../../event/wire/schemas.ts';
+import { eventBatch, eventInput, facet, manifest, stored } from '../../event/console/routes.ts';
+import { condition } from '../../event/record/fields.ts';
+import { callVerdict, outcome, rejected } from '../../event/wire/schemas.ts';
 import {
   anyObject,
   approvalStatus,
