@@ -1,32 +1,17 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
-import type { JsonObject } from '../contract/record.ts';
 import { HubError } from '../shared/error.ts';
 import { omitUndefined } from '../shared/omit-undefined.ts';
+import type { SparseRecordOf } from '../shared/record-fields.ts';
 import { snakeKeys } from '../shared/snake-keys.ts';
+import type { eventFields, outcomeFields } from './record/fields.ts';
+import { conditionResults } from './record/words.ts';
 
-export interface EventInput {
-  readonly callId: string;
-  readonly agentId: string;
-  readonly toolName: string;
-  readonly verdict: string;
-  readonly mode: string;
-  /** Epoch milliseconds, fractions allowed (microseconds survive). */
-  readonly timestamp: number;
-  readonly payload: JsonObject | null;
-  /** The event came without a call id: `callId` is made of its content, and readers get null. */
-  readonly unnamed?: true;
-  /**
-   * It came in the flat form of the hosted API: `callId` is made of its content, because several events report one
-   * call.
-   */
-  readonly flat?: true;
-  /** With `flat`: the call id that its sender gave it. */
-  readonly givenCallId?: string;
-  /** Fields that were cut to fit, for example `tool_name` or `payload.tool_args`. */
-  readonly truncated?: readonly string[];
-  /** The agent id of the request that brought it, when that is another than its own. */
-  readonly sentBy?: string;
-}
+export type StoredEvent = SparseRecordOf<typeof eventFields> & {
+  readonly outcomes: readonly EventOutcome[];
+};
+
+/** The event as an agent sends it. */
+export type EventInput = Omit<StoredEvent, 'id' | 'seq' | 'env' | 'createdAt' | 'outcomes' | 'sample'>;
 
 /**
  * The event as it is kept: a key may write events of any agent, and those of another than the request's own name it.
@@ -36,24 +21,7 @@ export const withSender = (event: EventInput, sender: string | undefined): Event
   sender === undefined || event.agentId === sender ? event : { ...event, sentBy: sender };
 
 /** The part of a repeated call id's report that is added to the stored event. */
-export interface EventOutcome {
-  readonly verdict: string;
-  readonly timestamp: number;
-  readonly decisionSource: string | null;
-  readonly decisionName: string | null;
-  readonly reason: string | null;
-  /** The agent id of the request that brought it; absent: as the event's. */
-  readonly sentBy?: string;
-  /** The rest is absent where the repeat does not contain it. */
-  readonly toolSuccess?: boolean;
-  readonly postconditionsPassed?: boolean;
-  /** Run time of the tool, in milliseconds. */
-  readonly durationMs?: number;
-  readonly error?: string;
-  readonly policyError?: boolean;
-  /** JSON: the conditions of the contract that decided, as the repeat lists them. */
-  readonly conditions?: string;
-}
+export type EventOutcome = SparseRecordOf<typeof outcomeFields>;
 
 const maxVersionLength = 255;
 
@@ -74,17 +42,6 @@ export function durationOf({ payload, flat }: Pick<EventInput, 'payload' | 'flat
   // A call that has not run has no duration, and clients of the flat form that do not measure send 0.
   const isMeasured = typeof payload?.tool_success === 'boolean' && !(flat && duration === 0);
   return isMeasured ? duration : null;
-}
-
-export interface StoredEvent extends EventInput {
-  readonly id: string;
-  /** Its place in the order of arrival: later events of a tenant have higher ones. Below 2^53. */
-  readonly seq: number;
-  readonly env: string;
-  readonly createdAt: number;
-  readonly outcomes: readonly EventOutcome[];
-  /** Of the sample run: shown, and counted nowhere. */
-  readonly sample?: true;
 }
 
 export interface ManifestContract {
@@ -221,8 +178,6 @@ export const outcomeText = (value: unknown): string | null =>
 const maxConditions = 50;
 /** Their characters as JSON; longer ones are not kept. */
 const maxOutcomeConditions = 20_480;
-
-export const conditionResults = ['yes', 'no', 'fault', 'skipped'] as const;
 
 /** One comparison of the contract that decided, as it came out for the call. */
 export interface EventCondition {

@@ -1,9 +1,11 @@
 // Lines of an export: what a tenant's hub stored, in the order in which the store committed it.
-
+import { z } from 'zod';
 import { type Approval, noDecision } from '../approval/record.ts';
 import type { JsonObject } from '../contract/record.ts';
 import type { EventOutcome, StoredEvent } from '../event/record.ts';
 import { type HubError, refused } from '../shared/error.ts';
+import { field, json, type RecordOf, record } from '../shared/record.ts';
+import { anyObject } from '../shared/schemas.ts';
 
 export const exportKinds = ['events', 'approvals', 'audit'] as const;
 export type ExportKind = (typeof exportKinds)[number];
@@ -13,6 +15,22 @@ export type OrderedKind = Exclude<ExportKind, 'audit'>;
 
 export const approvalChanges = ['requested', 'decided', 'expired'] as const;
 export type ApprovalChange = (typeof approvalChanges)[number];
+
+/** A line in the hub's own words. */
+const lineFields = {
+  cursor: field(z.string()),
+  type: field(
+    z.enum([
+      'event',
+      'outcome',
+      ...approvalChanges.map((change) => `approval_${change}` as const),
+      'audit_entry',
+    ]),
+  ),
+  data: field(json<JsonObject, typeof anyObject>(anyObject)),
+};
+export const exportLineRecord = record('export_lines', lineFields);
+export type ExportLineType = RecordOf<typeof lineFields>['type'];
 
 export type ExportRecord =
   | {

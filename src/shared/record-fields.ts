@@ -88,15 +88,23 @@ export interface RecordFields {
 export type RecordOf<F extends RecordFields> = {
   readonly [N in keyof F]: DeepReadonly<z.output<F[N]['schema']>>;
 };
+type Sparse<T> = { readonly [N in keyof T as undefined extends T[N] ? never : N]: T[N] } & {
+  readonly [N in keyof T as undefined extends T[N] ? N : never]?: Exclude<T[N], undefined>;
+};
+/** The domain's type of a record whose optional fields are absent, never undefined. */
+export type SparseRecordOf<F extends RecordFields> = Sparse<RecordOf<F>>;
 /** The fields that stores keep. */
 export type StoredOf<F extends RecordFields> = {
   readonly [N in keyof F as F[N]['options'] extends { readonly stored: false } ? never : N]: RecordOf<F>[N];
 };
 /** The fields that replies of an API contain. */
-export type VisibleOf<F extends RecordFields, A extends ReplyApi> = {
+export type VisibleOf<F extends RecordFields, A extends ReplyApi> = Loose<{
   readonly [N in keyof F as F[N]['options'] extends { readonly wire: false } | { readonly [K in A]: false }
     ? never
     : N]: RecordOf<F>[N];
+}>;
+type Loose<T> = { readonly [N in keyof T as undefined extends T[N] ? never : N]: T[N] } & {
+  readonly [N in keyof T as undefined extends T[N] ? N : never]?: T[N];
 };
 type DeepReadonly<T> = T extends readonly (infer E)[]
   ? readonly DeepReadonly<E>[]

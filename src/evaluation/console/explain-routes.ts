@@ -1,6 +1,7 @@
 // Route of the explanation of a stored call.
 import { z } from 'zod';
-import { callVerdict, condition } from '../../event/console/schemas.ts';
+import { callVerdict } from '../../event/console/schemas.ts';
+import { condition } from '../../event/record/fields.ts';
 import { env, instant, instantInput, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 

@@ -1,8 +1,8 @@
 // Events in the words of the console API.
-import { iso } from '../../http/contract/render.ts';
 import { renderInstant } from '../../shared/instant.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
+import { eventRecord } from '../record/fields.ts';
 import { type EventOutcome, readConditions, type StoredEvent } from '../record.ts';
 import { callIdOf, consoleVerdict } from '../rules/decision.ts';
 
@@ -16,19 +16,16 @@ export const renderOutcome = (
   sent_by: outcome.sentBy === agentId ? null : (outcome.sentBy ?? null),
 });
 
-export const render = (event: StoredEvent) => ({
-  id: event.id,
-  call_id: callIdOf(event),
-  agent_id: event.agentId,
-  sent_by: event.sentBy ?? null,
-  tool_name: event.toolName,
-  verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
-  mode: event.mode,
-  timestamp: renderInstant(event.timestamp),
-  payload: event.payload,
-  env: event.env,
-  created_at: iso(event.createdAt),
-  ...(event.truncated ? { truncated: [...event.truncated] } : {}),
-  ...(event.sample ? { sample: true as const } : {}),
-  outcomes: event.outcomes.map((outcome) => renderOutcome(outcome, event)),
-});
+export function render(event: StoredEvent) {
+  const { truncated, sample, ...reply } = eventRecord.render('console', event);
+  return {
+    ...reply,
+    call_id: callIdOf(event),
+    sent_by: event.sentBy ?? null,
+    verdict: event.flat ? consoleVerdict(event.verdict) : event.verdict,
+    timestamp: renderInstant(event.timestamp),
+    ...(truncated ? { truncated } : {}),
+    ...(sample ? { sample } : {}),
+    outcomes: event.outcomes.map((outcome) => renderOutcome(outcome, event)),
+  };
+}

@@ -14,9 +14,10 @@ import {
 } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
+import { eventRecord } from '../record/fields.ts';
 import { maxQueryLength } from '../rules/query/parse.ts';
 import { maxBatchBytes } from './batch.ts';
-import { callEnd, intake, name, rejected, reportedCall } from './schemas.ts';
+import { intake, name, outcome, rejected, reportedCall } from './schemas.ts';
 
 /**
  * An audit event as agents send it. Fields beyond these are ignored. Fields that do not fit are repaired, not refused:
@@ -73,40 +74,11 @@ export const eventBatch = z.object({
   agent_manifest: manifest.nullish(),
 });
 
-export const outcome = z.object({
-  verdict: z.string(),
-  timestamp: instant,
-  decision_source: z.string().nullable(),
-  decision_name: z.string().nullable(),
-  reason: z.string().nullable(),
-  /** As the event's own. */
-  sent_by: z.string().nullable(),
-  ...callEnd,
-});
-
-export const stored = z.object({
-  id: z.string(),
-  /** Null when the event came without one. */
-  call_id: z.string().nullable(),
-  agent_id: z.string(),
-  /**
-   * The agent id of the request that brought it (`default` without the header), when that is another than `agent_id`.
-   */
-  sent_by: z.string().nullable(),
-  tool_name: z.string(),
-  verdict: z.string(),
-  mode: z.string(),
-  timestamp: instant,
-  payload: z.record(z.string(), z.unknown()).nullable(),
-  env: z.string(),
-  created_at: instant,
-  /** Fields that were cut to make the event fit, for example `payload.tool_args`; absent when none was. */
-  truncated: z.array(z.string()).optional(),
-  /** True for an event of the sample run, which no statistic counts. */
-  sample: z.boolean().optional(),
-  /** Outcomes from repeats of the call id, if they differ from the earlier ones. */
-  outcomes: z.array(outcome),
-});
+/** Times are ISO 8601; `truncated` and `sample` are absent where they do not apply. */
+export const stored = eventRecord
+  .reply('console', 'one')
+  // Outcomes from repeats of the call id, if they differ from the earlier ones.
+  .extend({ outcomes: z.array(outcome) });
 
 const filters = {
   agent_id: text(255, 1).optional(),

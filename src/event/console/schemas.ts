@@ -1,24 +1,11 @@
 // Schemas of events that both APIs share.
 import { z } from 'zod';
-import { conditionResults } from '../record.ts';
+import { condition, outcomeRecord } from '../record/fields.ts';
 
 export const name = z.string();
 
 /** The four words of a call. */
 export const callVerdict = z.enum(['allowed', 'denied', 'would_deny', 'asked']);
-
-/** One comparison of the contract that decided, as it came out for the call. Values are redacted and cut. */
-export const condition = z.object({
-  /** The selector, such as `args.path`; `args` for a sandbox, `limits.<limit>` for a limit of a session. */
-  path: z.string(),
-  /** Of the rule language; for a sandbox the key of the boundary, such as `within`. */
-  operator: z.string(),
-  expected: z.unknown(),
-  /** Null: the call has nothing there. */
-  actual: z.unknown(),
-  /** `yes` or `no`: the comparison holds or not. `fault`: it could not be made. `skipped`: earlier ones had decided. */
-  result: z.enum(conditionResults),
-});
 
 /** The part of both routes that take events that does not differ. */
 export const intake = {
@@ -65,14 +52,15 @@ export const reportedCall = {
   conditions: z.array(condition).nullish(),
 };
 
+/** An outcome in the words of the console API. */
+export const outcome = outcomeRecord.reply('console', 'one');
+
 /** End of a call, if the event or the repeat contains it. */
-export const callEnd = {
-  tool_success: z.boolean().optional(),
-  postconditions_passed: z.boolean().optional(),
-  /** Run time of the tool. */
-  duration_ms: z.number().optional(),
-  error: z.string().optional(),
-  /** A contract failed instead of answering. */
-  policy_error: z.boolean().optional(),
-  conditions: z.array(condition).optional(),
-};
+export const callEnd = outcome.pick({
+  tool_success: true,
+  postconditions_passed: true,
+  duration_ms: true,
+  error: true,
+  policy_error: true,
+  conditions: true,
+}).shape;

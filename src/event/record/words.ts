@@ -61,3 +61,5 @@ export const decisionClasses = [
 ] as const;
 
 export type DecisionClass = (typeof decisionClasses)[number];
+
+export const conditionResults = ['yes', 'no', 'fault', 'skipped'] as const;

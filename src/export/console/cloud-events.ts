@@ -1,9 +1,9 @@
 // Lines of an export as CloudEvents 1.0 in JSON. `cursor` is an extension attribute.
 import { iso } from '../../http/contract/render.ts';
-import type { ExportRecord } from '../record.ts';
+import type { ExportLineType, ExportRecord } from '../record.ts';
 import { dataOf, idOf, timeOf } from './native.ts';
 
-const types: { readonly [T in ExportRecord['type']]: string } = {
+const types: { readonly [T in ExportLineType]: string } = {
   event: 'reeve.event',
   outcome: 'reeve.event.outcome',
   approval_requested: 'reeve.approval.requested',

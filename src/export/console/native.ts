@@ -2,7 +2,7 @@
 import { render as renderApproval } from '../../approval/console/render.ts';
 import { render as renderEvent, renderOutcome } from '../../event/console/render.ts';
 import { callIdOf } from '../../event/rules/decision.ts';
-import type { ExportRecord } from '../record.ts';
+import { type ExportRecord, exportLineRecord } from '../record.ts';
 
 type JsonFields = { readonly [name: string]: unknown };
 
@@ -44,8 +44,5 @@ export function timeOf(record: ExportRecord): number {
   return record.type === 'approval_decided' ? (decidedAt ?? createdAt) : deadline;
 }
 
-export const nativeLine = (record: ExportRecord, cursor: string): JsonFields => ({
-  cursor,
-  type: record.type,
-  data: dataOf(record),
-});
+export const nativeLine = (record: ExportRecord, cursor: string): JsonFields =>
+  exportLineRecord.render('console', { cursor, type: record.type, data: dataOf(record) });

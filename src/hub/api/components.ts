@@ -24,8 +24,9 @@ import {
   skippedRules,
 } from '../../evaluation/console/replay-schemas.ts';
 import { toolArguments, toolSettingsReply } from '../../evaluation/console/tool-routes.ts';
-import { eventBatch, eventInput, facet, manifest, outcome, stored } from '../../event/console/routes.ts';
-import { callVerdict, condition, rejected } from '../../event/console/schemas.ts';
+import { eventBatch, eventInput, facet, manifest, stored } from '../../event/console/routes.ts';
+import { callVerdict, outcome, rejected } from '../../event/console/schemas.ts';
+import { condition } from '../../event/record/fields.ts';
 import {
   anyObject,
   approvalStatus,
