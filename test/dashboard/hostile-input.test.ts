@@ -98,7 +98,7 @@ const fields = Object.entries(inputsOf(ids)).map(([name]) => name);
 /** The texts for the row at a place: per commit one, at night all. */
 const textsAt = (at: number): readonly string[] =>
   isNightly ? hostile : [hostile[at % hostile.length] as string];
-const fieldChoice = rowsOfCommit(fields, 3);
+const fieldChoice = rowsOfCommit(fields, 2);
 
 describe(`texts of strangers (SEED=${fieldChoice.seed})`, { timeout: 60_000 }, () => {
   it.each(fieldChoice.rows.map((name, at) => [name, at] as const))(
@@ -175,7 +175,7 @@ describe(`texts of strangers (SEED=${fieldChoice.seed})`, { timeout: 60_000 }, (
       parameters.map((name) => [name, text.slice(0, 120)]),
     )}`;
   const paths = [...pages, ...adminPages, ...ownPages, ...thingPages].map(({ path }) => path);
-  const addresses = rowsOfCommit(paths, 3);
+  const addresses = rowsOfCommit(paths, 2);
   it.each(addresses.rows.map((path, at) => [path, at] as const))(
     'in every part of the address %s',
     async (path, at) => {
