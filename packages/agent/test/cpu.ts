@@ -22,10 +22,7 @@ export function cpuMs(work: () => void): number {
 /** Times below are taken for it: shorter ones say nothing. Milliseconds. */
 const leastMs = 20;
 
-/**
- * How many times as long `work` takes for four times the size: about 4 where time grows with the size, about 16 where it
- * grows with the square of it.
- */
+/** How many times as long `work` takes for four times the size: about 4 if time grows with it, 16 with its square. */
 export function growth(work: (size: number) => void, size: number): number {
   const ms = (n: number): number => Math.max(leastMs, Math.min(...[0, 1].map(() => cpuMs(() => work(n)))));
   return ms(4 * size) / ms(size);
