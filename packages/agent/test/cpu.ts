@@ -18,3 +18,15 @@ export function cpuMs(work: () => void): number {
   work();
   return usedMs() - before;
 }
+
+/** Times below are taken for it: shorter ones say nothing. Milliseconds. */
+const leastMs = 20;
+
+/** How many times as long `work` takes for four times the size: about 4 if time grows with it, 16 with its square. */
+export function growth(work: (size: number) => void, size: number): number {
+  const ms = (n: number): number => Math.max(leastMs, Math.min(...[0, 1].map(() => cpuMs(() => work(n)))));
+  return ms(4 * size) / ms(size);
+}
+
+/** A growth between both, far from either. */
+export const maxGrowth = 10;

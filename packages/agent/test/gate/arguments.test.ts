@@ -1,24 +1,35 @@
 // Files and addresses in the texts of tools: long texts are read in time that grows with their length.
 import { describe, expect, it } from 'vitest';
 import { patchArguments, urlArguments } from '../../src/cli/gate/arguments.ts';
-import { cpuMs } from '../cpu.ts';
+import { growth, maxGrowth } from '../cpu.ts';
 
-const long = (part: string): string => part.repeat(1_000_000 / part.length);
+const size = 250_000;
+const repeated = (part: string, n: number): string => part.repeat(n / part.length);
 
 describe('a text of a megabyte', () => {
   it.each([
-    [`*** Add File: a${long(' ')}b`, `a${long(' ')}b`],
-    [`*** Add File:${long(' ')}b `, 'b'],
-    [`*** Add${long(' ')}: b`, 'b'],
-  ])('is read once as a line of a patch', { timeout: 600_000 }, (line, path) => {
-    const read = () => expect(patchArguments({ command: line })).toEqual({ command: line, paths: [path] });
-    expect(cpuMs(read)).toBeLessThan(2_000);
+    [(blanks: string) => `*** Add File: a${blanks}b`, (blanks: string) => `a${blanks}b`],
+    [(blanks: string) => `*** Add File:${blanks}b `, () => 'b'],
+    [(blanks: string) => `*** Add${blanks}: b`, () => 'b'],
+  ])('is read once as a line of a patch', { timeout: 600_000 }, (lineOf, pathOf) => {
+    const read = (n: number) => {
+      const [command, path] = [lineOf(repeated(' ', n)), pathOf(repeated(' ', n))];
+      expect(patchArguments({ command })).toEqual({ command, paths: [path] });
+    };
+    expect(growth(read, size)).toBeLessThan(maxGrowth);
   });
 
   it('is read once for its addresses', { timeout: 600_000 }, () => {
-    for (const prompt of [long('a.'), long('a.a-1+'), `${long('a.')}:/ x`]) {
-      const read = () => expect(urlArguments({ prompt })).toEqual({ prompt });
-      expect(cpuMs(read)).toBeLessThan(2_000);
+    for (const [part, end] of [
+      ['a.', ''],
+      ['a.a-1+', ''],
+      ['a.', ':/ x'],
+    ] as const) {
+      const read = (n: number) => {
+        const prompt = repeated(part, n) + end;
+        expect(urlArguments({ prompt })).toEqual({ prompt });
+      };
+      expect(growth(read, size)).toBeLessThan(maxGrowth);
     }
   });
 });
