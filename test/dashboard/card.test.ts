@@ -68,7 +68,7 @@ describe('the card of an approval', () => {
       .or(card.getByText('new line'))
       .first()
       .waitFor();
-    await card.getByRole('link', { name: 'earlier_tool(/srv/seen.txt)' }).waitFor();
+    await card.getByRole('link', { name: 'earlier_tool /srv/seen.txt' }).waitFor();
     expect(await card.getByText('later_tool').count()).toBe(0);
     await accessible(page);
     await card.getByRole('link', { name: 'View run' }).click();

@@ -209,7 +209,7 @@ it('no field is without a row', () => {
   const typed = new Set(Object.values(inputsOf(ids)).flatMap(({ labels }) => labels));
   // The first start of a hub and documents to read; choices; numbers.
   const others = new Set(
-    ['Setup token', 'Deployment YAML', 'Bundle', 'Default mode', 'Document'].concat([
+    ['Setup token', 'Deployment YAML', 'Bundle', 'Default mode', 'Document', 'Delivery status'].concat([
       ...['Expires after days', 'Expires in (days)'],
     ]),
   );
