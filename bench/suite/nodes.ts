@@ -1,6 +1,5 @@
 // Hub processes as one cluster on this machine. They share a database and a part of Redis of their own.
 import { randomUUID } from 'node:crypto';
-import { MongoClient } from 'mongodb';
 import { type Env, environments, shardCount, shardOf } from '../../src/shared/ids.ts';
 import { type Admin, setUp } from '../admin.ts';
 import type { BenchServices } from '../services.ts';
@@ -105,13 +104,9 @@ export async function startNodes(
   const hubs = await Promise.all(
     Array.from({ length: count }, () => startNode({ folder, settings, preloads, profile })),
   );
-  const remove = async (): Promise<void> => {
-    await Promise.all(hubs.map((hub) => hub.stop()));
-    const client = new MongoClient(settings.MONGODB_URL);
-    await client.db().dropDatabase();
-    await client.close();
-  };
-  const stop = (): Promise<void> => checkReached(hubs, slow).finally(remove);
+  // The services remove the database at their end: some servers need minutes to drop one with many documents.
+  const stopHubs = async (): Promise<void> => void (await Promise.all(hubs.map((hub) => hub.stop())));
+  const stop = (): Promise<void> => checkReached(hubs, slow).finally(stopHubs);
   try {
     const admin = await setUp(hubs[0]?.url ?? '');
     const readHealth = async (node: number): Promise<Health> => {
@@ -137,7 +132,7 @@ export async function startNodes(
       },
     };
   } catch (error) {
-    await remove();
+    await stopHubs();
     throw error;
   }
 }
