@@ -50,7 +50,21 @@ interface Group {
   readonly n: number;
 }
 
-export function mongoEventSeries(events: Collection<EventRow>): Pick<EventStore, 'series' | 'seriesTotals'> {
+export function mongoEventSeries(
+  events: Collection<EventRow>,
+): Pick<EventStore, 'series' | 'seriesTotals' | 'rankedSeries'> {
+  const reads = seriesReads(events);
+  return {
+    ...reads,
+    async rankedSeries(tenantId, request, limit) {
+      const { top, hasOthers } = await reads.seriesTotals(tenantId, request, limit);
+      const values = top.map(({ value }) => value);
+      return values.length === 0 ? [] : reads.series(tenantId, { ...request, values, withOthers: hasOthers });
+    },
+  };
+}
+
+function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 'seriesTotals'> {
   const groups = (stages: readonly object[], id: object): Promise<Group[]> =>
     events.aggregate<Group>([...stages, { $group: { _id: id, n: { $sum: 1 } } }], bounded).toArray();
   /** The names that stand for the values, and the value of a name. */

@@ -16,7 +16,7 @@ import type { CallIndex } from './events/calls.ts';
 import { countFitting, countReceived, counts, facets, histogram } from './events/count.ts';
 import { eventWriter } from './events/ingest.ts';
 import { eventOf, eventSearch } from './events/search.ts';
-import { series, seriesTotals } from './events/series.ts';
+import { rankedSeries, series, seriesTotals } from './events/series.ts';
 import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
 import { identityStore } from './identities.ts';
@@ -54,6 +54,7 @@ function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWri
     count: (tenantId, filter) => countFitting(db, tenantId, filter),
     series: (tenantId, request) => series(db, tenantId, request),
     seriesTotals: (tenantId, scope, limit) => seriesTotals(db, tenantId, scope, limit),
+    rankedSeries: (tenantId, request, limit) => rankedSeries(db, tenantId, request, limit),
     histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
     counts: (tenantId, env, since, activeSince, entries) =>
       counts(db, tenantId, env, since, activeSince, entries),
@@ -259,6 +260,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     histogram: 'read',
     series: 'read',
     seriesTotals: 'read',
+    rankedSeries: 'read',
     counts: 'read',
     countReceived: 'read',
     removeBefore: 'write',

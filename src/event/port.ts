@@ -97,6 +97,9 @@ export interface SeriesRequest extends SeriesRange {
   readonly entries?: ContractNames['entries'];
 }
 
+/** Of the values with most denials and would-be denials. */
+export type RankedSeriesRequest = Omit<SeriesRequest, 'values' | 'withOthers'>;
+
 /** The figures of a window of time. */
 export interface EventCounts {
   readonly events: number;
@@ -175,6 +178,11 @@ export interface EventStore {
     request: Omit<SeriesRequest, 'values' | 'withOthers' | 'bucketMs'>,
     limit: number,
   ): Promise<RankedTotals>;
+  /**
+   * `series` of the first `limit` values in the order of `byRefusals`, in that order. The last one is `other` if some
+   * values have no counts of their own. Empty without events.
+   */
+  rankedSeries(tenantId: string, request: RankedSeriesRequest, limit: number): Promise<readonly CallSeries[]>;
   /**
    * Counts over events that are not older than `since`; contracts are counted by what `entries` call them. Events from
    * an agent whose clock is ahead count, as they do in lists and facets.

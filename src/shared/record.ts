@@ -159,7 +159,8 @@ interface WireField {
   readonly field: string;
   readonly name: string;
   readonly schema: (form: ReplyForm) => z.ZodType;
-  readonly render: (value: unknown) => unknown;
+  /** Null: the value itself. */
+  readonly render: ((value: unknown) => unknown) | null;
 }
 
 const instantText: { readonly [A in ReplyApi]: (ms: number) => string } = {
@@ -179,7 +180,7 @@ function wireFieldOf(api: ReplyApi, name: string, { schema, options }: RecordFie
       ? (value: unknown) => (value === null ? null : instantText[api](value as number))
       : hasWords
         ? (value: unknown) => (value === null ? null : wordOf(value as string))
-        : (value: unknown) => value;
+        : null;
   const plain = (): z.ZodType => {
     if (domain === instant) return isoInstant;
     if (isJson(domain)) return domain.reply;
@@ -223,6 +224,10 @@ export function record<const F extends RecordFields, const C extends ComputedMem
     console: entries.flatMap(([field, one]) => wireFieldOf('console', field, one) ?? []),
     hosted: entries.flatMap(([field, one]) => wireFieldOf('hosted', field, one) ?? []),
   };
+  const computedEntries = {
+    console: Object.entries(computedMembers.console ?? {}),
+    hosted: Object.entries(computedMembers.hosted ?? {}),
+  };
   const texts = new Set(entries.flatMap(([field, { schema }]) => (isJson(inner(schema)) ? [field] : [])));
   const forms = {
     name,
@@ -249,14 +254,16 @@ export function record<const F extends RecordFields, const C extends ComputedMem
     reply(api: ReplyApi, form: ReplyForm) {
       const shape: { [name: string]: z.ZodType } = {};
       for (const one of wire[api]) shape[one.name] = one.schema(form);
-      for (const [member, { schema }] of Object.entries(computedMembers[api] ?? {})) shape[member] = schema;
+      for (const [member, { schema }] of computedEntries[api]) shape[member] = schema;
       return z.object(shape);
     },
     render(api: ReplyApi, source: { readonly [field: string]: unknown }) {
       const reply: { [name: string]: unknown } = {};
-      for (const one of wire[api]) reply[one.name] = one.render(source[one.field]);
-      for (const [member, { value }] of Object.entries(computedMembers[api] ?? {}))
-        reply[member] = value(source as never);
+      for (const { name: member, field, render } of wire[api]) {
+        const value = source[field];
+        if (value !== undefined) reply[member] = render === null ? value : render(value);
+      }
+      for (const [member, { value }] of computedEntries[api]) reply[member] = value(source as never);
       return reply;
     },
     input: (api: ReplyApi, names: readonly string[]) => inputOf(fields, api, names),

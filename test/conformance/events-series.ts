@@ -121,6 +121,9 @@ export function eventsSeriesContract(name: string, open: Open): void {
               if (value === 'nobody') expect(sum(counts.allowed)).toBe(0);
               else expect(counts, `${by} ${value}`).toEqual(expected.get(value));
             }
+            const ranked = await store.events.rankedSeries(tenantId, { ...scope, bucketMs }, 3);
+            const top = totals.slice(0, 3).map(({ value }) => ({ value, ...expected.get(value) }));
+            expect(ranked, by).toEqual(top);
           }
         }
         // A part of the events goes.
@@ -153,13 +156,19 @@ export function eventsSeriesContract(name: string, open: Open): void {
           hasOthers: true,
         });
         const request = { ...bounded, values: ['tool-0'], withOthers: true, bucketMs };
-        expect(await store.events.series(tenantId, request)).toMatchObject([
+        const expected = [
           { value: 'tool-0', allowed: [1, 0], denied: [1, 0] },
           { value: 'other', allowed: others, denied: [0, 0] },
-        ]);
+        ];
+        expect(await store.events.series(tenantId, request)).toMatchObject(expected);
+        expect(await store.events.rankedSeries(tenantId, { ...bounded, bucketMs }, 1)).toMatchObject(
+          expected,
+        );
       }
       const whole = await store.events.seriesTotals(tenantId, { ...scope, maxValues: tools }, 99);
       expect([whole.top.length, whole.hasOthers]).toEqual([tools, false]);
+      const later = { ...scope, since: scope.until, until: scope.until + bucketMs, bucketMs };
+      expect(await store.events.rankedSeries(tenantId, later, 3)).toEqual([]);
       const total = { ...scope, by: 'total' as const, values: [''], bucketMs };
       expect(await store.events.series(tenantId, total)).toMatchObject([{ allowed: [3, 3], denied: [1, 0] }]);
     });

@@ -187,17 +187,19 @@ export function readMarks(
 }
 
 /**
- * Calls `visit` with the time and position of each event that is counted in a tally which fits.
+ * Calls `visit` with the time, position and tally of each event that is counted in a tally which fits.
  * @param tallyFits by the index of the tally
  */
 export function forEachMark(
   marks: Uint8Array,
   tallyFits: readonly boolean[],
-  visit: (ts: number, position: number) => void,
+  visit: (ts: number, position: number, tally: number) => void,
 ): void {
   const view = new DataView(marks.buffer, marks.byteOffset, marks.byteLength);
-  for (let mark = 0; mark < marks.length; mark += markBytes)
-    if (tallyFits[marks[mark] ?? noEvent]) visit(view.getFloat64(mark + 2, true), mark / markBytes);
+  for (let mark = 0; mark < marks.length; mark += markBytes) {
+    const tally = marks[mark] ?? noEvent;
+    if (tallyFits[tally]) visit(view.getFloat64(mark + 2, true), mark / markBytes, tally);
+  }
 }
 
 /** Events of one slot of time that are counted alike. */

@@ -1,6 +1,6 @@
 // Counts of events over time by one of their properties, from the summaries of segments: they change with each event
 // that is stored or removed, so the counts equal a recount. Runs on the reader, in steps.
-import type { SeriesRequest } from '../../../src/event/port.ts';
+import type { RankedSeriesRequest, SeriesRequest } from '../../../src/event/port.ts';
 import { type CountedAs, countedAs, type EventOutcome } from '../../../src/event/record.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import {
@@ -16,6 +16,7 @@ import {
 } from '../../../src/event/rules/series.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
+import { entryOf } from '../usage/rows.ts';
 import { countSegments } from './count.ts';
 import { fittingCounts } from './fitting.ts';
 import type { Telling } from './tallies.ts';
@@ -104,23 +105,72 @@ export function* series(
 
 /** Longer than any range: all segments lie in one slot. */
 const oneSlot = Number.MAX_SAFE_INTEGER;
+/** Counts of values, buckets and classes that a ranking keeps beside its totals: about 8 MB. */
+const maxCells = 100_000;
+
+/** Totals of values, as they are counted. */
+class Totals {
+  readonly byValue = new Map<string, { value: string; events: number; refused: number }>();
+
+  add(value: string, as: CountedAs, events: number): void {
+    let total = this.byValue.get(value);
+    if (!total) {
+      total = { value, events: 0, refused: 0 };
+      this.byValue.set(value, total);
+    }
+    total.events += events;
+    if (as === 'denied' || as === 'observed') total.refused += events;
+  }
+}
 
 function* totalsOf(
   db: Database,
   tenantId: string,
   scope: SeriesScope,
 ): Steps<ReadonlyMap<string, SeriesTotal>> {
-  const totals = new Map<string, { value: string; events: number; refused: number }>();
-  yield* eachCount(db, tenantId, scope, oneSlot, (value, _ts, as, events) => {
-    let total = totals.get(value);
-    if (!total) {
-      total = { value, events: 0, refused: 0 };
-      totals.set(value, total);
-    }
-    total.events += events;
-    if (as === 'denied' || as === 'observed') total.refused += events;
+  const totals = new Totals();
+  yield* eachCount(db, tenantId, scope, oneSlot, (value, _ts, as, events) => totals.add(value, as, events));
+  return totals.byValue;
+}
+
+interface Cell {
+  readonly value: string;
+  readonly bucket: number;
+  readonly as: CountedAs;
+  events: number;
+}
+
+/** In one scan, unless there are more than `maxCells` counts. */
+export function* rankedSeries(
+  db: Database,
+  tenantId: string,
+  request: RankedSeriesRequest,
+  limit: number,
+): Steps<readonly CallSeries[]> {
+  const { bucketMs, maxValues } = request;
+  const { start, count } = bucketsOf(request, bucketMs);
+  const totals = new Totals();
+  const cells = new Map<string, Cell>();
+  yield* eachCount(db, tenantId, request, bucketMs, (value, ts, as, events) => {
+    totals.add(value, as, events);
+    if (cells.size > maxCells) return;
+    const bucket = Math.floor((ts - start) / bucketMs);
+    entryOf(cells, `${bucket} ${as} ${value}`, () => ({ value, bucket, as, events: 0 })).events += events;
   });
-  return totals;
+  const { top, hasOthers } = rankedTotals(totals.byValue, maxValues, limit);
+  const values = top.map(({ value }) => value);
+  if (values.length === 0) return [];
+  if (cells.size > maxCells)
+    return yield* series(db, tenantId, { ...request, values, withOthers: hasOthers });
+  const own = new Set(ownValues(totals.byValue, maxValues).map(({ value }) => value));
+  const sums = new SeriesSums(count);
+  const others = new SeriesSums(count);
+  const visible = new Set(values);
+  for (const { value, bucket, as, events } of cells.values()) {
+    if (visible.has(value)) sums.add(value, bucket, as, events);
+    else if (!own.has(value)) others.add(otherValues, bucket, as, events);
+  }
+  return [...sums.series(values), ...(hasOthers ? others.series([otherValues]) : [])];
 }
 
 export function* seriesTotals(

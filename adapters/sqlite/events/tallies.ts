@@ -1,10 +1,12 @@
-// Results from tallies alone, without the events: segments with the same tallies, joined by the database, and the few
-// segments that must be read one by one. Runs on the reader, in steps.
+// Results from tallies alone, without the events: segments with the same tallies, joined by the database. Segments in
+// several slots are split by their marks; the few others must be read one by one. Runs on the reader, in steps.
 import { isWanted } from '../../../src/event/rules/decision.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { type Database, givenText, type Row, type SqlValue } from '../database.ts';
+import { entryOf } from '../usage/rows.ts';
 import type { CompiledFilter } from './fitting.ts';
 import {
+  forEachMark,
   readSummary,
   readTallies,
   type Summary,
@@ -16,12 +18,14 @@ import { mayFit, windows } from './walk.ts';
 
 /** Segments put together in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;
+/** Segments split before other reads are let in. */
+const splitsPerStep = 128;
 
-/** Segments all of whose events count alike: the events have equal fields, within the filter's time and one slot. */
+/** Events that count alike, within the filter's time and one slot: those of equal segments, or parts of segments. */
 export interface Alike {
   readonly segments: number;
   readonly env: string;
-  /** Null where segments are not grouped by agent. */
+  /** Null where segments are not grouped by agent, and `agents` counts their events. */
   readonly agent: string | null;
   /** The one policy version of their events; null where segments are not grouped by version. */
   readonly version: string | null;
@@ -42,6 +46,8 @@ export interface TalliedWindow {
   /** To be looked at one by one. */
   readonly single: readonly Summary[];
 }
+
+const nothing: TalliedWindow = { alike: [], agents: [], single: [] };
 
 export interface Telling {
   /** Epoch milliseconds, a slot's width: segments that lie in two are looked at one by one. */
@@ -80,6 +86,21 @@ interface Part {
   readonly params: readonly SqlValue[];
 }
 
+/** Parts of equal segments in one slot. */
+interface SlotPart extends Alike {
+  /** By the index of the tally. */
+  readonly counts: number[];
+}
+
+const partAsAlike = ({ counts, tallies, ...part }: SlotPart): Alike => ({
+  ...part,
+  segments: 1,
+  tallies: tallies.flatMap(([tool, verdict, mode, , name], index): readonly Tally[] => {
+    const events = counts[index] ?? 0;
+    return events === 0 ? [] : [[tool, verdict, mode, events, name]];
+  }),
+});
+
 /** How the segments of a window are put together. */
 class TallyQuery {
   /** Segments that may hold events that fit. */
@@ -91,6 +112,10 @@ class TallyQuery {
   readonly #byAgent: boolean;
   readonly #by: Telling['by'];
   readonly #hasAgents: boolean;
+  readonly #times: { readonly since: number; readonly until: number };
+  /** True where outcomes decide: marks do not contain them. */
+  readonly #repeats: boolean;
+  readonly #numbers = new Map<readonly Tally[], number>();
   readonly #parsed = new Map<string, readonly Tally[]>();
 
   constructor(filter: EventFilter, { slotMs, outcomes, agents = false, by }: Telling) {
@@ -112,9 +137,11 @@ class TallyQuery {
     this.#byAgent = (agents && isPartial(filter)) || asksFor(filter, 'agent') || by === 'agent';
     this.#by = by;
     this.#hasAgents = agents;
+    this.#times = { since, until };
+    this.#repeats = repeats;
   }
 
-  read(db: Database, window: Part): TalliedWindow {
+  *read(db: Database, window: Part): Generator<TalliedWindow, void, undefined> {
     const from = `${window.sql} AND sample = 0 AND ${this.#fit.sql}`;
     const params = [...window.params, ...this.#fit.params];
     const column = this.#by ?? (this.#byAgent ? 'agent' : 'NULL');
@@ -125,13 +152,57 @@ class TallyQuery {
     );
     const alike: Alike[] = [];
     const single: Summary[] = [];
+    const parts = new Map<string, SlotPart>();
+    // Before the first pause, so that they count the same segments as the groups.
+    const agents = this.#agentsIn(db, from, params);
+    let splits = 0;
     for (const group of groups) {
       const id = Number(group[1]);
-      if (id === 0) alike.push(this.#alikeIn(group));
-      else
-        single.push(readSummary(db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ?`, [id]) ?? []));
+      if (id === 0) {
+        alike.push(this.#alikeIn(group));
+        continue;
+      }
+      if (!this.#split(db, id, group, parts)) {
+        const row = db.get(`SELECT ${summaryColumns} FROM segments WHERE id = ?`, [id]);
+        // Undefined: it was removed in a pause.
+        if (row) single.push(readSummary(row));
+      }
+      if (++splits % splitsPerStep === 0) yield nothing;
     }
-    return { alike, agents: this.#agentsIn(db, from, params), single };
+    alike.push(...[...parts.values()].map(partAsAlike));
+    yield { alike, agents, single };
+  }
+
+  /** Adds the segment's events to the parts of their slots by its marks. @returns false if they do not suffice */
+  #split(db: Database, id: number, group: Row, parts: Map<string, SlotPart>): boolean {
+    // Of one row: a removal numbers the tallies again.
+    const [text, marks, outcomes, agent, versions] =
+      db.get('SELECT tallies, marks, outcomes, agent, versions FROM segments WHERE id = ?', [id]) ?? [];
+    if (!(marks instanceof Uint8Array) || (this.#repeats && outcomes !== 0)) return false;
+    if (this.#by === 'versions' && (JSON.parse(String(versions)) as unknown[]).length !== 1) return false;
+    const { since, until } = this.#times;
+    const slotMs = this.#slotMs;
+    const tallies = this.#talliesOf(String(text));
+    // `agents` counts only segments that lie within the filter's time.
+    const owner = this.#byAgent || this.#hasAgents ? givenText(String(agent)) : null;
+    const like = { ...this.#alikeIn(group), agent: owner, tallies };
+    const name = JSON.stringify([owner, like.version, like.env, this.#numberOf(tallies)]);
+    const bySlot = new Map<number, number[]>();
+    const all = tallies.map(() => true);
+    forEachMark(marks, all, (ts, _position, tally) => {
+      // Without slots, `until` is inclusive (filter.ts).
+      if (ts < since || ts > until || (slotMs > 0 && ts === until)) return;
+      const slot = slotMs > 0 ? Math.floor(ts / slotMs) : 0;
+      let counts = bySlot.get(slot);
+      if (counts === undefined) {
+        const start = slot * slotMs;
+        const newPart = () => ({ ...like, start, counts: tallies.map(() => 0) });
+        counts = entryOf(parts, `${slot} ${name}`, newPart).counts;
+        bySlot.set(slot, counts);
+      }
+      counts[tally] = (counts[tally] ?? 0) + 1;
+    });
+    return true;
   }
 
   #alikeIn([number, , env, whose, text, segments]: Row): Alike {
@@ -154,6 +225,13 @@ class TallyQuery {
     return sums.map(([agent, events]) => ({ agent: givenText(String(agent)), events: Number(events) }));
   }
 
+  /** A number in the place of a long text. */
+  #numberOf(tallies: readonly Tally[]): number {
+    const number = this.#numbers.get(tallies) ?? this.#numbers.size;
+    this.#numbers.set(tallies, number);
+    return number;
+  }
+
   /** Segments share few texts: each is parsed once. */
   #talliesOf(text: string): readonly Tally[] {
     let tallies = this.#parsed.get(text);
@@ -166,7 +244,7 @@ class TallyQuery {
 }
 
 /**
- * Tallies of the segments that may hold fitting events, a window at a time: another read may run before each window.
+ * Tallies of the segments that may hold fitting events, a window at a time: another read may run before each answer.
  * @param filter one that needs no bodies
  */
 export function* tellings(
@@ -180,5 +258,5 @@ export function* tellings(
   const query = new TallyQuery(filter, telling);
   const { until = Number.MAX_VALUE } = filter;
   for (const window of windows(db, tenant, filter, until, { first: largestWindow, largest: largestWindow }))
-    yield query.read(db, window);
+    yield* query.read(db, window);
 }

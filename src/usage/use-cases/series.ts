@@ -63,12 +63,14 @@ export const createSeriesReader = ({ store, clock, rulings }: Ports): SeriesRead
       until,
       ...(by === 'contract' ? { entries: await rulings.entries(tenantId) } : {}),
     };
-    const isRanked = by !== 'total' && values === null;
-    const ranked = isRanked ? await store.events.seriesTotals(tenantId, scope, top) : null;
-    const chosen = by === 'total' ? [''] : (values ?? ranked?.top.map(({ value }) => value) ?? []);
-    const withOthers = ranked?.hasOthers ?? false;
-    const request = { ...scope, values: chosen, withOthers, bucketMs };
-    const series = chosen.length === 0 ? [] : await store.events.series(tenantId, request);
+    const request = { ...scope, bucketMs };
+    const chosen = by === 'total' ? [''] : values;
+    const series =
+      chosen === null
+        ? await store.events.rankedSeries(tenantId, request, top)
+        : chosen.length === 0
+          ? []
+          : await store.events.series(tenantId, { ...request, values: chosen });
     return { start: bucketsOf({ since, until }, bucketMs).start, bucketMs, completeTo, series };
   },
 });
