@@ -7,34 +7,22 @@ import { remembered } from '../remembered.ts';
 export const argumentKinds = ['path', 'url', 'command', 'content', 'cwd'] as const;
 export type ArgumentKind = (typeof argumentKinds)[number];
 
-/** Whole names without separators, and last words of longer names: `output_path`, `baseUrl`, `test_command`. */
-const names: readonly (readonly [ArgumentKind, whole: RegExp, last?: RegExp])[] = [
-  [
-    'content',
-    /^(?:content|(?:old|new|file|insert)?text|body|message|(?:old|new)str(?:ing)?|pattern|regex|query|prompt|description|code|patch|diff|html|data)$/,
-  ],
-  [
-    'path',
-    /^(?:(?:path|file(?:path|name)?|dir|folder|target|destination|source)s?|director(?:y|ies)|dest|src|dst|workspace)$/,
-    /^(?:(?:path|file(?:name)?|dir|folder)s?|filepath|directory)$/,
-  ],
-  ['cwd', /^(?:cwd|workdir|workingdir(?:ectory)?)$/],
-  [
-    'url',
-    /^(?:ur[li]|href|link|endpoint|host(?:name)?|domain)s?$/,
-    /^(?:(?:ur[li]|domain)s?|href|endpoint|host(?:name)?)$/,
-  ],
-  ['command', /^(?:(?:command|cmd|script)s?|shell|commandline|argv)$/, /^(?:commands?|cmd|script)$/],
-];
+/** A whole name without separators, a blank, and the last word of a longer name: `output_path`, `baseUrl`. */
+const names: { readonly [kind in ArgumentKind]: RegExp } = {
+  content:
+    /^(?:content|(?:old|new|file|insert)?text|body|message|(?:old|new)str(?:ing)?|pattern|regex|query|prompt|description|code|patch|diff|html|data) /,
+  cwd: /^(?:cwd|workdir|workingdir(?:ectory)?) /,
+  path: /^(?:(?:path|file(?:path|name)?|dir|folder|target|destination|source)s?|director(?:y|ies)|dest|src|dst|workspace) | (?:(?:path|file(?:name)?|dir|folder)s?|filepath|directory)$/,
+  url: /^(?:ur[li]|href|link|endpoint|host(?:name)?|domain)s? | (?:(?:ur[li]|domain)s?|href|endpoint|host(?:name)?)$/,
+  command: /^(?:(?:command|cmd|script)s?|shell|commandline|argv) | (?:commands?|cmd|script)$/,
+};
 
 /** The kind that a name implies; null: the look of its text decides. Case, `_` and `-` do not count. */
 export const kindOfName = remembered(2_000, (name: string): ArgumentKind | null => {
   if (name.length > 100) return null;
   const words = name.split(/[_\-. ]+|(?<=[a-z0-9])(?=[A-Z])/).map(foldCase);
-  const row =
-    names.find(([, whole]) => whole.test(words.join(''))) ??
-    names.find(([, , last]) => last?.test(words.at(-1) ?? ''));
-  return row?.[0] ?? null;
+  const text = `${words.join('')} ${words.at(-1)}`;
+  return (Object.keys(names) as ArgumentKind[]).find((kind) => names[kind].test(text)) ?? null;
 });
 
 /** Kinds of arguments by tool (a name or a glob) and argument; `a.b` is the argument `b` in the mapping `a`. */
