@@ -1,5 +1,5 @@
 // Programs that work on files and folders.
-import { flags, simple, underNames } from './letters.ts';
+import { flags, simple, underNames } from './profile.ts';
 
 export const files = [
   ...underNames(

@@ -1,7 +1,6 @@
 // Git: its subcommands, without the options and settings that name a command.
 
-import { flags } from './letters.ts';
-import type { CommandProfile } from './profile.ts';
+import { type CommandProfile, flags } from './profile.ts';
 
 type Options = CommandProfile['options'];
 const sub = (

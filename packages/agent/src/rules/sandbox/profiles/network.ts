@@ -1,5 +1,5 @@
 // Programs that use the network. An option that sends them elsewhere, or runs a command, has no place here.
-import { flags, simple, underNames } from './letters.ts';
+import { flags, simple, underNames } from './profile.ts';
 
 /** Settings of ssh for one connection that name neither a command nor another host. */
 const sshSettings = `StrictHostKeyChecking= ConnectTimeout= BatchMode= ServerAliveInterval= ServerAliveCountMax= LogLevel=

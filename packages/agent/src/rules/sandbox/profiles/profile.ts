@@ -1,4 +1,4 @@
-// The form of a command profile.
+// The form of a command profile, and its short forms in the data of programs.
 
 const any = /^/;
 
@@ -55,3 +55,21 @@ export type CommandProfiles = { readonly [program: string]: CommandProfile };
 
 /** The profile of programs that have none. */
 export const withoutProfile: CommandProfile = { operands: ['words'] };
+
+/** Options of one letter each from a text of these letters, then long ones without their dashes. */
+export const flags = (letters: string, longs = ''): string => {
+  const longNames = namesIn(longs).map((name) => (name.startsWith('-') ? name : `--${name}`));
+  return [...[...letters].map((letter) => `-${letter}`), ...longNames].join(' ');
+};
+
+/** A program with flags and operands of one kind. */
+export const simple = (
+  letters: string,
+  longs = '',
+  operands: readonly WordKind[] = ['path'],
+  options: CommandProfile['options'] = {},
+): CommandProfile => ({ options: { ...options, flag: flags(letters, longs) }, operands });
+
+/** One profile under several names. */
+export const underNames = (names: string, profile: CommandProfile) =>
+  namesIn(names).map((name) => [name, profile] as const);

@@ -1,6 +1,5 @@
 // Programs that build, test and install, and interpreters. The code that these run is the project's own.
-import { flags, simple, underNames } from './letters.ts';
-import type { CommandProfile, WordKind } from './profile.ts';
+import { type CommandProfile, flags, simple, underNames, type WordKind } from './profile.ts';
 
 const any: readonly WordKind[] = ['word'];
 type Options = NonNullable<CommandProfile['options']>;

@@ -1,7 +1,6 @@
 // Programs that search, cut and write text. Patterns, scripts and messages are never a file.
 
-import { flags, simple, underNames } from './letters.ts';
-import type { CommandProfile } from './profile.ts';
+import { type CommandProfile, flags, simple, underNames } from './profile.ts';
 
 const grep: CommandProfile = {
   options: {

@@ -1,8 +1,7 @@
 // Programs and builtins that run another command: what they run has a profile of its own. Words in which programs find
 // a command: behind names of programs, in variables, settings and addresses.
 
-import { flags, underNames } from './letters.ts';
-import type { CommandProfile } from './profile.ts';
+import { type CommandProfile, flags, underNames } from './profile.ts';
 
 const runs = (
   letters = '',
