@@ -65,6 +65,7 @@ export function createWorld(links: boolean): World {
       const input = join(root, 'commands');
       writeFileSync(input, commands.map((command) => `${command}\0`).join(''));
       execFileSync('bash', [script, shell, base, pristine, input], {
+        cwd: root,
         env: { PATH: process.env.PATH ?? '', HOME: home, OLDPWD: outside, V: outside, D: '..', LC_ALL: 'C' },
         stdio: ['ignore', 'ignore', 'inherit'],
       });
