@@ -205,6 +205,11 @@ function wireFieldOf(api: ReplyApi, name: string, { schema, options }: RecordFie
 /** Members of each API's replies beside the fields, or in place of one. */
 type ComputedMembers = { readonly [A in ReplyApi]?: { readonly [name: string]: Computed<z.ZodType, never> } };
 
+const ofEachApi = <T>(make: (api: ReplyApi) => T): { readonly [A in ReplyApi]: T } => ({
+  console: make('console'),
+  hosted: make('hosted'),
+});
+
 /**
  * @param name of the table and of the collection
  * @param computedMembers by API: members of replies that follow from the whole record
@@ -220,14 +225,8 @@ export function record<const F extends RecordFields, const C extends ComputedMem
       ? []
       : [{ field, name: options.column ?? snake(field), storage: storageOf(schema), form: formOf(schema) }],
   );
-  const wire = {
-    console: entries.flatMap(([field, one]) => wireFieldOf('console', field, one) ?? []),
-    hosted: entries.flatMap(([field, one]) => wireFieldOf('hosted', field, one) ?? []),
-  };
-  const computedEntries = {
-    console: Object.entries(computedMembers.console ?? {}),
-    hosted: Object.entries(computedMembers.hosted ?? {}),
-  };
+  const wire = ofEachApi((api) => entries.flatMap(([field, one]) => wireFieldOf(api, field, one) ?? []));
+  const computedEntries = ofEachApi((api) => Object.entries(computedMembers[api] ?? {}));
   const texts = new Set(entries.flatMap(([field, { schema }]) => (isJson(inner(schema)) ? [field] : [])));
   const forms = {
     name,
