@@ -119,7 +119,7 @@ async function withAgents<T>(
 }
 
 async function requestApproval(caller: HttpCaller, { key, name }: Agent): Promise<string> {
-  const text = await caller.call({
+  const call = {
     method: 'POST',
     path: '/api/v1/approvals',
     headers: {
@@ -133,17 +133,26 @@ async function requestApproval(caller: HttpCaller, { key, name }: Agent): Promis
       timeout: 3600,
       call_id: randomUUID(),
     }),
-  });
+  };
+  const text = await caller.callUntilAccepted(call, () => {});
   return (JSON.parse(text) as { readonly id: string }).id;
 }
 
-const decide = (caller: HttpCaller, cookie: string, id: string): Promise<string> =>
-  caller.call({
+/** A refusal costs the call its wait. A decision that was repeated may meet itself: 409. */
+async function decide(caller: HttpCaller, cookie: string, id: string): Promise<void> {
+  const call = {
     method: 'PUT',
     path: `/api/v1/approvals/${id}`,
     headers: { Cookie: cookie, 'Content-Type': 'application/json', 'X-Requested-With': 'bench' },
     body: '{"approved":true}',
-  });
+  };
+  let refused = 0;
+  await caller
+    .callUntilAccepted(call, () => refused++)
+    .catch((error: Error) => {
+      if (refused === 0 || !error.message.includes(': 409 ')) throw error;
+    });
+}
 
 const agentOf = (agents: readonly Agent[], n: number): Agent => agents[n % agents.length] as Agent;
 

@@ -25,6 +25,23 @@ function retryAfterOf({ headers }: http.IncomingMessage): number | null {
 export const refusalOf = ({ method, path }: HttpCall, status: number, text: string): Error =>
   new Error(`${method} ${path}: ${status} ${text.slice(0, 200)}`);
 
+const refusalStatuses: ReadonlySet<number> = new Set([429, 503]);
+/** Delay before a refused request is sent again, where the refusal names none. */
+const retryMs = 250;
+/** Longest time from the first try of a request to its last, milliseconds. */
+const maxRefusedMs = 60_000;
+
+export const isAccepted = (status: number): boolean => status >= 200 && status <= 299;
+export const isRefused = (status: number): boolean => refusalStatuses.has(status);
+
+function lastRefusalOf({ message }: Error, refusedMs: number, waitMs: number): Error {
+  const [refusedSeconds, waitSeconds] = [refusedMs, waitMs].map((ms) => Math.round(ms / 100) / 10);
+  return new Error(
+    `${message} It was refused for ${refusedSeconds} s, and its next try is due in ${waitSeconds} s. ` +
+      `A request is tried for ${maxRefusedMs / 1000} s at most.`,
+  );
+}
+
 /** Calls of one origin. */
 export class HttpCaller {
   readonly #origin: URL;
@@ -71,8 +88,28 @@ export class HttpCaller {
   /** @throws Error with the answer if it is not 2xx */
   async call(call: HttpCall): Promise<string> {
     const { status, text } = await this.answer(call);
-    if (status >= 200 && status < 300) return text;
+    if (isAccepted(status)) return text;
     throw refusalOf(call, status, text);
+  }
+
+  /**
+   * Repeats a refused call after its Retry-After, for a minute at most.
+   * @param refused called at each refusal
+   * @throws Error with the last answer
+   */
+  async callUntilAccepted(call: HttpCall, refused: () => void): Promise<string> {
+    const began = performance.now();
+    for (;;) {
+      const { status, text, retryAfterMs } = await this.answer(call);
+      if (isAccepted(status)) return text;
+      if (!isRefused(status)) throw refusalOf(call, status, text);
+      refused();
+      const waitMs = Math.max(retryMs, retryAfterMs ?? 0);
+      const refusedMs = performance.now() - began;
+      if (refusedMs + waitMs > maxRefusedMs)
+        throw lastRefusalOf(refusalOf(call, status, text), refusedMs, waitMs);
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
   }
 
   close(): void {

@@ -1,15 +1,9 @@
 // A client process that repeats requests: in an open loop for latencies, in a closed one for rates.
 import { agentCount, agentName, sessionName } from '../batch.ts';
 import { ClientProcess, serveOrders } from './client-process.ts';
-import { type HttpCall, HttpCaller, refusalOf } from './http-call.ts';
+import { type HttpCall, HttpCaller, isAccepted, isRefused, refusalOf } from './http-call.ts';
 import { type OpenLoop, type OpenLoopResult, runOpenLoop } from './open-loop.ts';
 import { seededRandom } from './statistics.ts';
-
-const refusalStatuses: ReadonlySet<number> = new Set([429, 503]);
-/** Delay before a refused request is sent again, where the refusal names none. */
-const retryMs = 250;
-/** Longest time from the first try of a request to its last, milliseconds. */
-const maxRefusedMs = 60_000;
 
 /** In path and body, `{agent}` and `{session}` become random ones, `{n}` the number of the request. */
 interface Requests {
@@ -90,33 +84,20 @@ async function runClosed(order: ClosedRequests, caller: HttpCaller): Promise<Req
   return { requests, elapsedMs: performance.now() - began };
 }
 
-function lastRefusalOf({ message }: Error, refusedMs: number, waitMs: number): Error {
-  const [refusedSeconds, waitSeconds] = [refusedMs, waitMs].map((ms) => Math.round(ms / 100) / 10);
-  return new Error(
-    `${message} It was refused for ${refusedSeconds} s, and its next try is due in ${waitSeconds} s. ` +
-      `A request is tried for ${maxRefusedMs / 1000} s at most.`,
-  );
-}
-
 async function runOpen(order: OpenRequests, caller: HttpCaller): Promise<OpenRequestsResult> {
   const { onRefusal = 'fail' } = order;
   const callOf = callMaker(order);
   let refused = 0;
   const result = await runOpenLoop(order, async (n) => {
     const call = callOf(n);
-    const began = performance.now();
-    for (;;) {
-      const { status, text, retryAfterMs } = await caller.answer(call);
-      if (status >= 200 && status <= 299) return;
-      if (!refusalStatuses.has(status) || onRefusal === 'fail') throw refusalOf(call, status, text);
-      refused++;
-      if (onRefusal === 'accept') return;
-      const waitMs = Math.max(retryMs, retryAfterMs ?? 0);
-      const refusedMs = performance.now() - began;
-      if (refusedMs + waitMs > maxRefusedMs)
-        throw lastRefusalOf(refusalOf(call, status, text), refusedMs, waitMs);
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (onRefusal === 'retry') {
+      await caller.callUntilAccepted(call, () => refused++);
+      return;
     }
+    const { status, text } = await caller.answer(call);
+    if (isAccepted(status)) return;
+    if (!isRefused(status) || onRefusal === 'fail') throw refusalOf(call, status, text);
+    refused++;
   });
   return { ...result, refused };
 }
