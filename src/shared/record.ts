@@ -259,8 +259,8 @@ export function record<const F extends RecordFields, const C extends ComputedMem
     render(api: ReplyApi, source: { readonly [field: string]: unknown }) {
       const reply: { [name: string]: unknown } = {};
       for (const { name: member, field, render } of wire[api]) {
-        const value = source[field];
-        if (value !== undefined) reply[member] = render === null ? value : render(value);
+        // An absent value keeps its place among the members, which an API's own form may fill.
+        reply[member] = render === null ? source[field] : render(source[field]);
       }
       for (const [member, { value }] of computedEntries[api]) reply[member] = value(source as never);
       return reply;
