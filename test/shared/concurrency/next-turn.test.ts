@@ -33,7 +33,7 @@ describe('a short turn', () => {
     const busy = busyTurns(1_000);
     await waitForShortTurn(40);
     busy.end();
-    expect(busy.turns()).toBeGreaterThanOrEqual(3);
+    expect(busy.turns()).toBeGreaterThanOrEqual(1);
     expect(busy.turns()).toBeLessThan(100);
   });
 });
