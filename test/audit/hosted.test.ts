@@ -53,9 +53,9 @@ describe('a query of the audit', () => {
     (await list({ q, scope: 'all', ...more })).entries.map(({ action_type: action }) => action);
 
   it('compares actor, action, subject, agent, run and words, with - and * and brackets', async () => {
-    const made = await key();
+    const newKey = await key();
     t.clock.advance(1000);
-    await t.call('revokeKey', { params: { key_id: made.id } }, user);
+    await t.call('revokeKey', { params: { key_id: newKey.id } }, user);
     expect(await actions('subject:key')).toEqual(['key.revoked', 'key.created']);
     expect(await actions('action:key.* -action:key.revoked')).toEqual(['key.created']);
     expect(await actions('action:(key.created,key.none)')).toEqual(['key.created']);

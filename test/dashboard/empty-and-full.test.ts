@@ -52,8 +52,8 @@ it(`says what would be in an empty list, and what to do (SEED=${emptyChoice.seed
   for (const path of emptyChoice.rows) {
     await go(page, path);
     for (const [words, act] of emptyWords[path] ?? []) {
-      const found = main.getByText(words, { exact: true }).first();
-      await found.waitFor({ timeout: 5_000 }).catch(() => missing.push(`${path}: ${words}`));
+      const line = main.getByText(words, { exact: true }).first();
+      await line.waitFor({ timeout: 5_000 }).catch(() => missing.push(`${path}: ${words}`));
       if (act !== null && (await main.getByRole('button', { name: act }).count()) === 0)
         missing.push(`${path}: no button ${act}`);
     }

@@ -57,7 +57,7 @@ it('the fleet and the inbox have the same figures on every page, and their parts
   // "2 current, 1 unknown"
   const others = (await figure('Out of date').locator('.figure-note').textContent())?.match(/\d+/g) ?? [];
   expect((behind ?? 0) + sum(others.map(Number))).toBe(connected);
-  const known = await numberIn(figure('Connected agents').locator('.figure-note'));
+  const knownCount = await numberIn(figure('Connected agents').locator('.figure-note'));
   const inbox = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Inbox/ });
   await expect.poll(() => numberIn(inbox)).toBe(pending);
   const attention = page.getByRole('region', { name: /^Needs attention/ });
@@ -84,7 +84,7 @@ it('the fleet and the inbox have the same figures on every page, and their parts
     expect(await list.getByRole('row').count()).toBe(Number(part) + 1);
   }
   await go(page, '/fleet?view=agents');
-  await main.getByText(`${known} agents`, { exact: true }).waitFor();
+  await main.getByText(`${knownCount} agents`, { exact: true }).waitFor();
   for (const [state, size] of [
     ['connected', `${connected} agents`],
     ['out of date', `${behind} agent`],
@@ -93,7 +93,7 @@ it('the fleet and the inbox have the same figures on every page, and their parts
     await term.click();
     await main.getByText(size, { exact: true }).waitFor();
     await term.click();
-    await main.getByText(`${known} agents`, { exact: true }).waitFor();
+    await main.getByText(`${knownCount} agents`, { exact: true }).waitFor();
   }
 
   await go(page, '/inbox');

@@ -159,7 +159,7 @@ export async function fuzz(options: Options): Promise<Report> {
       sleptMs: sleep.ms,
     };
     const ids = noIds();
-    const named = tenants.flatMap((tenant) => {
+    const seats = tenants.flatMap((tenant) => {
       const seen = new Seen(tenant, tenants, ids);
       return Array.from({ length: playersPerTenant }, (_, i) => ({
         name: `${tenant.name}${i}`,
@@ -169,10 +169,10 @@ export async function fuzz(options: Options): Promise<Report> {
     });
     const hands = handsOf(
       options.seed,
-      named.map(({ name }) => name),
+      seats.map(({ name }) => name),
     );
     const players = [
-      ...named.map(({ name, tenant, seen }) => new Player(game, name, tenant, seen, hands.get(name) ?? null)),
+      ...seats.map(({ name, tenant, seen }) => new Player(game, name, tenant, seen, hands.get(name) ?? null)),
       ...['stranger0', 'stranger1'].map(
         (name) => new Player(game, name, null, new Seen(null, tenants, ids), null),
       ),

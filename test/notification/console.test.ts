@@ -280,13 +280,13 @@ it('leaves a record of each change, without anything of its configuration', asyn
   await t.call('deleteChannel', { params: { channel_id: made.id } }, user);
   await expect(update(made.id, { name: 'c' })).rejects.toThrow();
   const filter = { from: null, to: null, actor: null, actions: null, subjects: ['channel'] as const };
-  const found = await t.hub.store.audit.list(user.tenantId, filter, null, 10);
-  expect(found.map(({ entry }) => entry.action_type)).toEqual([
+  const entries = await t.hub.store.audit.list(user.tenantId, filter, null, 10);
+  expect(entries.map(({ entry }) => entry.action_type)).toEqual([
     'channel.deleted',
     'channel.updated',
     'channel.created',
   ]);
-  for (const { entry } of found) {
+  for (const { entry } of entries) {
     expect(entry).toMatchObject({ subject: { id: made.id }, actor: { display: 'ann@example.com' } });
     expect(JSON.stringify(entry)).not.toContain('/hook');
   }

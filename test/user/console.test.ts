@@ -152,8 +152,8 @@ it('leave a record of who changed what, and none of what changed nothing', async
   await remove(user_id);
   await expect(remove(admin.userId)).rejects.toMatchObject({ code: 'conflict' });
   const filter = { from: null, to: null, actor: null, actions: null, subjects: ['user'] as const };
-  const found = await t.hub.store.audit.list(admin.tenantId, filter, null, 20);
-  expect(found.map(({ entry }) => entry.action_type)).toEqual([
+  const entries = await t.hub.store.audit.list(admin.tenantId, filter, null, 20);
+  expect(entries.map(({ entry }) => entry.action_type)).toEqual([
     'user.removed',
     'user.given_a_new_password',
     'user.made_admin',
@@ -161,7 +161,7 @@ it('leave a record of who changed what, and none of what changed nothing', async
     // The tenant's first admin.
     'user.created',
   ]);
-  expect(JSON.stringify(found)).not.toMatch(/scrypt|horse/);
+  expect(JSON.stringify(entries)).not.toMatch(/scrypt|horse/);
 });
 
 it.each([

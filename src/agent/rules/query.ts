@@ -1,6 +1,6 @@
 // The test whether an agent matches a query. Pure.
 import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
-import { anyOf, globs, isText } from '../../event/rules/query/values.ts';
+import { anyOf, everyTerm, globs, isText } from '../../event/rules/query/values.ts';
 import { visibleText, wordTest } from '../../event/rules/query/words.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { agentStates } from '../record/states.ts';
@@ -59,13 +59,7 @@ function termTest(term: QueryTerm): AgentTest {
 }
 
 /** Makes the test of a query that was parsed with the grammar of agents. */
-export function agentQueryTest({ terms }: Query): AgentTest {
-  const tests = terms.map((term): AgentTest => {
-    const test = termTest(term);
-    return (agent) => test(agent) !== term.isNegated;
-  });
-  return (agent) => tests.every((test) => test(agent));
-}
+export const agentQueryTest = ({ terms }: Query): AgentTest => everyTerm(terms, termTest);
 
 /** The only environment that a query allows; null if it allows others. An agent is described for one environment. */
 export function envOfQuery({ terms }: Query): Env | null {

@@ -1,6 +1,6 @@
 // The test whether an approval matches a query. Pure.
 import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
-import { anyOf, globs, isText, onlyValues, pathTest, someText } from '../../event/rules/query/values.ts';
+import { anyOf, globs, isText, onlyValue, pathTest, someText } from '../../event/rules/query/values.ts';
 import { type TextTest, visibleText, wordTest } from '../../event/rules/query/words.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import type { Approval, ApprovalStatus } from '../record.ts';
@@ -134,10 +134,9 @@ export function filtersOfQuery(query: Query): {
   readonly sessionId?: string;
   readonly env?: Env;
 } {
-  const [word, agentId, sessionId, envName] = ['is', 'agent', 'run', 'env'].map((name) => {
-    const values = onlyValues(query, name);
-    return values?.length === 1 ? values[0] : undefined;
-  });
+  const [word, agentId, sessionId, envName] = ['is', 'agent', 'run', 'env'].map((name) =>
+    onlyValue(query, name),
+  );
   const env = environments.find((one) => one === envName);
   const status = word === undefined ? undefined : statusWords[word];
   return {

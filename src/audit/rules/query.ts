@@ -1,7 +1,7 @@
 // The test whether an entry of the audit chain matches a query, and what stores narrow by first. Pure.
 import type { JsonObject } from '../../contract/record.ts';
 import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
-import { anyOf, globs, isText, onlyValues } from '../../event/rules/query/values.ts';
+import { anyOf, everyTerm, globs, isText, onlyValues } from '../../event/rules/query/values.ts';
 import { visibleText, wordTest } from '../../event/rules/query/words.ts';
 import { auditSubjects } from '../record/subjects.ts';
 import type { AuditSubject } from '../record.ts';
@@ -42,13 +42,7 @@ function termTest(term: QueryTerm): EntryTest {
 }
 
 /** Makes the test of a query that was parsed with the grammar of the audit. */
-export function auditQueryTest({ terms }: Query): EntryTest {
-  const tests = terms.map((term): EntryTest => {
-    const test = termTest(term);
-    return (entry) => test(entry) !== term.isNegated;
-  });
-  return (entry) => tests.every((test) => test(entry));
-}
+export const auditQueryTest = ({ terms }: Query): EntryTest => everyTerm(terms, termTest);
 
 /** The only actions and subjects that a query allows; null if it allows all. */
 export function narrowingOf(query: Query): {

@@ -1,6 +1,6 @@
 // The test whether a run matches a query, and the filter by which a store narrows the list first. Pure.
 import type { Query, QueryTerm } from '../../event/rules/query/parse.ts';
-import { anyOf, globs, onlyValues } from '../../event/rules/query/values.ts';
+import { anyOf, everyTerm, globs, onlyValue } from '../../event/rules/query/values.ts';
 import { wordTest } from '../../event/rules/query/words.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
@@ -45,13 +45,7 @@ function termTest(term: QueryTerm): RunTest {
 }
 
 /** Makes the test of a query that was parsed with the grammar of runs. */
-export function runQueryTest({ terms }: Query): RunTest {
-  const tests = terms.map((term): RunTest => {
-    const test = termTest(term);
-    return (run) => test(run) !== term.isNegated;
-  });
-  return (run) => tests.every((test) => test(run));
-}
+export const runQueryTest = ({ terms }: Query): RunTest => everyTerm(terms, termTest);
 
 export interface RunNarrowing {
   /** Only these can match. Empty: no run does. */
@@ -70,11 +64,7 @@ export function narrowingOf(query: Query): RunNarrowing {
   const any = { agentId: '', sessionId: '', env: 'production', status: 'active' } as const;
   const statusTest = runQueryTest({ terms: ofStatus });
   const envTest = runQueryTest({ terms: ofEnv });
-  const idOf = (field: string): string | undefined => {
-    const values = onlyValues(query, field);
-    return values?.length === 1 ? values[0] : undefined;
-  };
-  const [agentId, sessionId] = [idOf('agent'), idOf('run')];
+  const [agentId, sessionId] = [onlyValue(query, 'agent'), onlyValue(query, 'run')];
   const consumed =
     ofEnv.length + ofStatus.length + Number(agentId !== undefined) + Number(sessionId !== undefined);
   return {

@@ -18,6 +18,24 @@ export function onlyValues({ terms }: Query, name: string): readonly string[] | 
   return exact?.values.map(({ text }) => text) ?? null;
 }
 
+/** The only value that a query allows for a field; undefined if it allows others. */
+export function onlyValue(query: Query, name: string): string | undefined {
+  const values = onlyValues(query, name);
+  return values?.length === 1 ? values[0] : undefined;
+}
+
+/** Makes the test of all terms from the test of each. */
+export function everyTerm<Subject>(
+  terms: readonly QueryTerm[],
+  testOf: (term: QueryTerm) => (subject: Subject) => boolean,
+): (subject: Subject) => boolean {
+  const tests = terms.map((term) => {
+    const test = testOf(term);
+    return (subject: Subject) => test(subject) !== term.isNegated;
+  });
+  return (subject) => tests.every((test) => test(subject));
+}
+
 export const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 export const textsIn = (payload: JsonObject | null, ...keys: readonly string[]): readonly string[] =>
   keys.map((key) => (payload !== null && Object.hasOwn(payload, key) ? payload[key] : null)).filter(isText);
