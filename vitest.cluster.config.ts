@@ -21,7 +21,7 @@ const chaos = 'test/cluster/chaos/**/*.test.ts';
  */
 const adapters = [
   'mongo-contract-*',
-  'mongo-{audit,commands,exports,library,outage,schema}',
+  'mongo-{approval-commands,audit,commands,exports,library,outage,schema}',
   'redis',
   'redis-{outage,switchover}',
   'jobs',

@@ -19,8 +19,9 @@ const atOnce = 200;
  * Makes the function that times out one approval, and returns it; null where it is not due, or not pending any more.
  * Thousands may be due at once, so approvals share bulk writes. The name of the bulk write is in each approval that the
  * write timed out.
+ * @param note called with each approval that timed out
  */
-export function approvalTimeouts(approvals: Collection<ApprovalRow>) {
+export function approvalTimeouts(approvals: Collection<ApprovalRow>, note: (row: ApprovalRow) => void) {
   const expire = createBatcher<Due, { readonly approval: Approval | null }>(async (due) => {
     const timedOutBy = randomUUID();
     // All of these times are past: the last of them is none too early for any.
@@ -38,6 +39,7 @@ export function approvalTimeouts(approvals: Collection<ApprovalRow>) {
     await approvals.bulkWrite(writes, { ordered: false });
     const ids = due.map(({ id }) => id);
     const rows = await approvals.find({ _id: { $in: ids }, timedOutBy }).toArray();
+    for (const row of rows) note(row);
     const won = new Map(rows.map((row) => [row._id, approvalOf(row)]));
     return due.map(({ id }) => {
       const approval = won.get(id) ?? null;

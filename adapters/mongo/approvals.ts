@@ -50,8 +50,9 @@ async function requestApproval(
   approval: Approval,
 ): Promise<Approval> {
   try {
-    await approvals.insertOne(rowOf(approval, nextId(approval.createdAt)));
-    exportLog.noteChange(approval.tenantId, approval.id, 'requested');
+    const row = rowOf(approval, nextId(approval.createdAt));
+    await approvals.insertOne(row);
+    exportLog.noteChange(row, 'requested');
     return approval;
   } catch (error) {
     const stored = isDuplicate(error)
@@ -85,7 +86,7 @@ async function decideApproval(
   ]);
   if (written.status === 'rejected') throw written.reason;
   const row = read.status === 'fulfilled' ? read.value : null;
-  if (written.value.matchedCount === 1) exportLog.noteChange(tenantId, id, 'decided');
+  if (written.value.matchedCount === 1) exportLog.noteChange(row ?? one(tenantId, id), 'decided');
   if (written.value.matchedCount === 1 && row) return { ...approvalOf(row), ...outcome };
   const stored = await approvals.findOne(one(tenantId, id));
   if (stored === null) return 'absent';
@@ -130,7 +131,7 @@ export function mongoApprovals(
   clock: Clock,
   exportLog: Pick<ExportLog, 'noteChange'>,
 ): ApprovalStore {
-  const expireBatched = approvalTimeouts(approvals);
+  const expire = approvalTimeouts(approvals, (row) => exportLog.noteChange(row, 'expired'));
   const noteAnnounced = approvalAnnouncements(approvals, clock);
 
   return {
@@ -144,11 +145,7 @@ export function mongoApprovals(
       decideApproval(approvals, exportLog, tenantId, id, decision, now),
     assign: (tenantId, id, assignee, now) => assignApproval(approvals, tenantId, id, assignee, now),
     release: (tenantId, personId) => releaseApprovals(approvals, tenantId, personId),
-    async expire(tenantId, id, now) {
-      const expired = await expireBatched({ tenantId, id, now });
-      if (expired) exportLog.noteChange(tenantId, id, 'expired');
-      return expired;
-    },
+    expire: (tenantId, id, now) => expire({ tenantId, id, now }),
     async announced(tenantId, status, ids) {
       await Promise.all(ids.map((id) => noteAnnounced({ tenantId, id, status })));
     },

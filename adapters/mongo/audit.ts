@@ -152,6 +152,18 @@ async function appendNow(
   return calls.map(() => true as const);
 }
 
+async function unrecorded(
+  links: Collection<LinkRow>,
+  tenantId: string,
+  notes: readonly AuditNote[],
+): Promise<readonly AuditNote[]> {
+  const recorded = await links
+    .find({ tenantId, 'entries.id': { $in: notes.map(({ id }) => id) } }, { projection: { 'entries.id': 1 } })
+    .toArray();
+  const ids = new Set(recorded.flatMap(({ entries }) => entries.map(({ id }) => id)));
+  return notes.filter(({ id }) => !ids.has(id));
+}
+
 async function appendLink(
   links: Collection<LinkRow>,
   tenantId: string,
@@ -159,15 +171,6 @@ async function appendLink(
 ): Promise<void> {
   let missing = notes;
   for (let i = 0; i < tries; i++) {
-    const recorded = await links
-      .find(
-        { tenantId, 'entries.id': { $in: missing.map(({ id }) => id) } },
-        { projection: { 'entries.id': 1 } },
-      )
-      .toArray();
-    const ids = new Set(recorded.flatMap(({ entries }) => entries.map(({ id }) => id)));
-    missing = missing.filter(({ id }) => !ids.has(id));
-    if (missing.length === 0) return;
     const { link, at } = nextLink((await headOf(links, tenantId)) ?? emptyChain, missing, sha256);
     const row = { _id: `${tenantId}/${link.seq}`, tenantId, at, ...link, entries: missing.map(keysOf) };
     try {
@@ -176,6 +179,8 @@ async function appendLink(
     } catch (error) {
       // Another one was faster, with the number or with one of the entries.
       if (!isDuplicate(error)) throw error;
+      missing = await unrecorded(links, tenantId, missing);
+      if (missing.length === 0) return;
     }
   }
   throw unavailable();

@@ -6,13 +6,14 @@
 // A batch's item is written once, by the first of these: its writer, a node that meets its events as repeats, or the
 // sweep. Lines that the item lacks are items of their own (`late/…`), each once.
 import { Binary, type Collection, type Filter } from 'mongodb';
-import type { ApprovalChange, OrderedKind } from '../../src/export/record.ts';
+import { type ApprovalChange, approvalChanges, type OrderedKind } from '../../src/export/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { BoundedMap } from '../../src/shared/concurrency/bounded-map.ts';
 import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import type { ApprovalRow } from './approval-rows.ts';
 import type { EventRow } from './event-filter.ts';
 import { isDuplicate, unavailable } from './failure.ts';
+import { byTenant } from './form.ts';
 
 /** Lines that were written together. */
 export interface ExportItem {
@@ -49,6 +50,16 @@ export interface ExportCollections {
   readonly batches: Collection<EventBatchRow>;
   readonly events: Collection<EventRow>;
   readonly approvals: Collection<ApprovalRow>;
+}
+
+/** An approval, and the changes that had no line when it was read. */
+export type LinedApproval = Pick<ApprovalRow, '_id' | 'tenantId' | 'unlined'>;
+
+/** A change of an approval whose line is in the log. */
+interface LinedChange {
+  readonly tenantId: string;
+  readonly id: string;
+  readonly change: ApprovalChange;
 }
 
 /** An event's id, or `id#n` for the outcome at a place of its list. */
@@ -108,6 +119,7 @@ export class ExportLog {
   /** Open batches that the sweep saw, and since when. */
   readonly #seenAt = new Map<string, number>();
   #isSweeping = false;
+  readonly #unline = createBatcher((lined: readonly LinedChange[]) => this.#unlineNow(lined));
   readonly #timer: Timer;
   readonly #pending = new Set<Promise<void>>();
 
@@ -146,8 +158,8 @@ export class ExportLog {
       await this.#finish(row.tenantId, token, await this.#storedEntries(row, token));
     }
     for (const { _id, tenantId, unlined = [] } of waiting) {
-      for (const change of unlined)
-        if (this.#isAbandoned(`${_id}/${change}`)) await this.#recordChange(tenantId, _id, change);
+      const isAbandoned = unlined.some((change) => this.#isAbandoned(`${_id}/${change}`));
+      if (isAbandoned) await this.#recordChanges(tenantId, _id, unlined);
     }
   }
 
@@ -188,9 +200,11 @@ export class ExportLog {
     }
   }
 
-  /** Appends a change of an approval; nobody waits for it. */
-  noteChange(tenantId: string, id: string, change: ApprovalChange): void {
-    this.#inBackground(this.#recordChange(tenantId, id, change));
+  /** Appends a change of an approval, and its request where that may have no line yet; nobody waits for it. */
+  noteChange({ _id, tenantId, unlined }: LinedApproval, change: ApprovalChange): void {
+    const isRequestLined = unlined !== undefined && !unlined.includes('requested');
+    const changes: ApprovalChange[] = isRequestLined ? [change] : ['requested', change];
+    this.#inBackground(this.#recordChanges(tenantId, _id, changes));
   }
 
   /** Ends what runs in the background. */
@@ -306,12 +320,30 @@ export class ExportLog {
     await this.#collections.batches.deleteOne({ _id: this.#batchId(tenantId, token) });
   }
 
-  async #recordChange(tenantId: string, id: string, change: ApprovalChange): Promise<void> {
-    const of = (one: ApprovalChange): ExportItem => ({ id: `${id}/${one}`, approval: { id, change: one } });
+  async #recordChanges(tenantId: string, id: string, changes: readonly ApprovalChange[]): Promise<void> {
     // A request comes before what becomes of it, whichever node appends first.
-    if (change !== 'requested') await this.#append(tenantId, 'approvals', of('requested'));
-    await this.#append(tenantId, 'approvals', of(change));
-    await this.#collections.approvals.updateOne({ _id: id, tenantId }, { $pull: { unlined: change } });
+    for (const change of approvalChanges) {
+      if (!changes.includes(change)) continue;
+      await this.#append(tenantId, 'approvals', { id: `${id}/${change}`, approval: { id, change } });
+      await this.#unline({ tenantId, id, change });
+    }
+  }
+
+  /** A lost one is made good by the sweep, so it does not wait for the journal. */
+  async #unlineNow(lined: readonly LinedChange[]): Promise<true[]> {
+    const writes = approvalChanges.flatMap((change) =>
+      byTenant(
+        lined.filter((one) => one.change === change),
+        ({ id }) => id,
+      ).map(([tenantId, ids]) => ({
+        updateMany: { filter: { _id: { $in: ids }, tenantId }, update: { $pull: { unlined: change } } },
+      })),
+    );
+    await this.#collections.approvals.bulkWrite(writes, {
+      ordered: false,
+      writeConcern: { w: 1, journal: false },
+    });
+    return lined.map(() => true);
   }
 
   #isAbandoned(name: string): boolean {
