@@ -355,6 +355,7 @@ describe('the judge of approvals', () => {
     ],
     decisions: [],
     frames: [{ follower: 'd', status: 'timeout', at: 1100, since: 0 }],
+    resyncs: [],
     final: 'timeout',
   };
   const allowed = { normalMs: 2000, afterDeathMs: 10_000, deaths: [] };
@@ -381,6 +382,15 @@ describe('the judge of approvals', () => {
     expect(check({ frames: [...timedOut.frames, ...timedOut.frames] })).toHaveLength(1);
     expect(check({ frames: [] })).toHaveLength(1);
     expect(check({ readings: [{ invoked: 900, ended: 990, status: 'timeout' }] })).toHaveLength(1);
+  });
+
+  it('takes a resync for the frame of what ended while its follower was away, and of nothing else', () => {
+    const resynced = (from: number, at: number, follower = 'd') =>
+      check({ frames: [], resyncs: [{ follower, from, at }] });
+    expect(resynced(900, 3000)).toEqual([]);
+    expect(resynced(100, 900)).toHaveLength(1);
+    expect(resynced(2500, 3000)).toHaveLength(1);
+    expect(resynced(900, 3000, 'e')).toHaveLength(1);
   });
 
   it('excuses nothing by the death of another, and a late dashboard only when it was not connected', () => {

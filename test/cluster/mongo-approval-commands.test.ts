@@ -21,10 +21,7 @@ let commands: string[] = [];
 client.on('commandStarted', ({ commandName, command }) => {
   commands.push(`${commandName} ${command[commandName]}`);
 });
-beforeAll(async () => {
-  await createIndexes(db);
-  commands = [];
-});
+beforeAll(() => createIndexes(db));
 afterAll(() => client.close());
 
 /** A node's approvals. `written` resolves with the commands so far, once nothing runs in the background. */
@@ -32,6 +29,7 @@ function openNode() {
   const parts = { links, approvals, batches: db.collection('eventBatches'), events: db.collection('events') };
   const log = new ExportLog(parts as unknown as ExportCollections, systemClock);
   const store = mongoApprovals(approvals, db.collection('approvalArgs'), risingIds(), systemClock, log);
+  commands = [];
   const written = async (): Promise<readonly string[]> => {
     await log.close();
     const all = commands;

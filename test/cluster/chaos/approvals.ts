@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { shardOf } from '../../../src/shared/ids.ts';
 import type { Node } from './caller.ts';
-import type { ApprovalSeen, Status } from './check/approvals.ts';
+import type { ApprovalSeen, Resync, Status } from './check/approvals.ts';
 import type { Fleet } from './fleet.ts';
 import type { Followed } from './follower.ts';
 import type { Key, Tenant } from './tenant.ts';
@@ -100,6 +100,11 @@ export async function final(
 const statusOf = (type: string, data: { readonly status?: Status }): Status | null =>
   type === 'approval_timeout' ? 'timeout' : type === 'approval_decided' ? (data.status ?? null) : null;
 
+const resyncsOf = ({ name, frames, connections }: Followed): Resync[] =>
+  frames
+    .filter(({ type }) => type === 'resync')
+    .map(({ at, connection }) => ({ follower: name, from: connections[connection - 1]?.endedAt ?? 0, at }));
+
 /** The judge's view of each, with what these followers were told of it. */
 export async function seen(
   fleet: Fleet,
@@ -116,6 +121,7 @@ export async function seen(
       told.set(data.approval_id, list);
     }
   }
+  const resyncs = followers.flatMap(resyncsOf);
   const out: ApprovalSeen[] = [];
   const lane = async (from: number): Promise<void> => {
     for (let n = from; n < all.length; n += lanes) {
@@ -125,7 +131,7 @@ export async function seen(
       const { id, shard, deadline, readings, decisions } = asked;
       const inOrder = [...readings].sort((a, b) => a.ended - b.ended);
       const frames = told.get(id) ?? [];
-      out.push({ id, shard, deadline, readings: inOrder, decisions, frames, final: status });
+      out.push({ id, shard, deadline, readings: inOrder, decisions, frames, resyncs, final: status });
     }
   };
   await Promise.all(Array.from({ length: lanes }, (_, from) => lane(from)));

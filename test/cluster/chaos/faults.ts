@@ -36,13 +36,19 @@ export function kills(
 /**
  * Does the plan; where a node is not up when its turn comes, another that is dies in its place. Resolves with how many
  * were killed, when all are started again.
+ * @param isBusy a kill waits until this holds, at most a second; by default it waits for nothing
  */
-export async function perform(fleet: Fleet, plan: readonly PlannedKill[]): Promise<number> {
+export async function perform(
+  fleet: Fleet,
+  plan: readonly PlannedKill[],
+  isBusy: () => boolean = () => true,
+): Promise<number> {
   const begun = performance.now();
   const starting: Promise<void>[] = [];
   let done = 0;
   for (const { atMs, node, awayMs } of plan) {
     await wait(Math.max(0, atMs - (performance.now() - begun)));
+    for (let waited = 0; waited < 1000 && !isBusy(); waited++) await wait(1);
     const { up } = fleet;
     // One is left, so that there is somebody to ask.
     const victim = up.includes(fleet.at(node)) ? fleet.at(node) : up.length > 1 ? up[0] : undefined;

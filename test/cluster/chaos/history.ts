@@ -40,6 +40,11 @@ export class History {
     return this.calls.filter((call) => call.op === op) as Call<Input, Output>[];
   }
 
+  /** True while one of the newest calls has not ended. */
+  isUnderWay(op: string): boolean {
+    return this.calls.slice(-100).some((call) => call.op === op && call.outcome === 'pending');
+  }
+
   count(op: string): { readonly ok: number; readonly failed: number; readonly unknown: number } {
     const count = { ok: 0, failed: 0, unknown: 0 };
     for (const { outcome } of this.of(op)) count[outcome === 'pending' ? 'unknown' : outcome]++;
