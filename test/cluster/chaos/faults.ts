@@ -33,10 +33,12 @@ export function kills(
   return plan;
 }
 
+const busyMs = 10_000;
+
 /**
  * Does the plan; where a node is not up when its turn comes, another that is dies in its place. Resolves with how many
  * were killed, when all are started again.
- * @param isBusy a kill waits until this holds, at most a second; by default it waits for nothing
+ * @param isBusy a kill waits until this holds, at most ten seconds; by default it waits for nothing
  */
 export async function perform(
   fleet: Fleet,
@@ -48,7 +50,7 @@ export async function perform(
   let done = 0;
   for (const { atMs, node, awayMs } of plan) {
     await wait(Math.max(0, atMs - (performance.now() - begun)));
-    for (let waited = 0; waited < 1000 && !isBusy(); waited++) await wait(1);
+    for (let waited = 0; waited < busyMs && !isBusy(); waited++) await wait(1);
     const { up } = fleet;
     // One is left, so that there is somebody to ask.
     const victim = up.includes(fleet.at(node)) ? fleet.at(node) : up.length > 1 ? up[0] : undefined;

@@ -40,9 +40,13 @@ export class History {
     return this.calls.filter((call) => call.op === op) as Call<Input, Output>[];
   }
 
-  /** True while one of the newest calls has not ended. */
-  isUnderWay(op: string): boolean {
-    return this.calls.slice(-100).some((call) => call.op === op && call.outcome === 'pending');
+  /** True while one of the newest calls is under way, and one that began after `since` (epoch ms) is answered. */
+  isBusy(op: string, since: number): boolean {
+    const newest = this.calls.slice(-200).filter((call) => call.op === op);
+    return (
+      newest.some(({ outcome }) => outcome === 'pending') &&
+      newest.some(({ outcome, invoked }) => outcome === 'ok' && invoked > since)
+    );
   }
 
   count(op: string): { readonly ok: number; readonly failed: number; readonly unknown: number } {

@@ -43,8 +43,9 @@ export const ingestUnderKills: Suite = {
     const reader = new ExportReader(fleet, tenant, random.branch('export'));
     const reading = beside((signal) => reader.follow(signal));
     const begun = Date.now();
-    // A hub that answers within milliseconds would seldom die with a batch.
-    const killed = await perform(fleet, plan, () => history.isUnderWay('ingest'));
+    // A hub that answers within milliseconds would seldom die with a batch, and a busy machine starts one slowly.
+    const isBusy = () => history.isBusy('ingest', fleet.deaths(begun).at(-1)?.at ?? begun);
+    const killed = await perform(fleet, plan, isBusy);
     await load.stop();
     const deaths = fleet.deaths(begun).map(({ at }) => at);
     await fleet.heal();
