@@ -80,7 +80,7 @@ export const ingestUnderKills: Suite = {
         ...deaths.flatMap((at, i) => {
           const next = deaths[i + 1] ?? Number.POSITIVE_INFINITY;
           const worked = calls.some(
-            (call) => call.outcome === 'ok' && call.invoked > at && call.ended < next,
+            (call) => call.outcome === 'ok' && call.invoked > at && call.ended <= next,
           );
           return worked ? [] : ['no batch was taken between two kills'];
         }),
