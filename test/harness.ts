@@ -300,7 +300,12 @@ export async function makeHub(
     health: {
       store: async () => 0.123,
       keyValue: async () => 0.456,
-      storage: () => ({ state: 'ok', freeBytes: 9_000_000_000, reserveBytes: 512 }),
+      storage: () => ({
+        state: 'ok',
+        freeBytes: 9_000_000_000,
+        totalBytes: 20_000_000_000,
+        reserveBytes: 512,
+      }),
       workers: () => ({ deadlines: 'running' }),
       cluster: async () => ({
         mode: 'embedded',
@@ -323,6 +328,7 @@ export async function makeHub(
         queues: { messages: 0, oldestMessageMs: 0, broadcastLagMs: 0, jobs: 0 },
         eventLoop: { meanMs: 0, p99Ms: 0, maxMs: 0 },
       }),
+      series: async () => ({ node: 'n1', startedAt: 0, intervalMs: 300_000, points: [] }),
     },
   };
   const changedHub = (parts: Partial<AppPorts>): Hub & AppPorts => ({

@@ -181,7 +181,8 @@ class StoreGuard implements GuardedStore {
   }
 
   storage(): Storage {
-    return { state: this.#probing ? 'full' : 'ok', freeBytes: null, reserveBytes: null };
+    const state = this.#probing ? 'full' : 'ok';
+    return { state, freeBytes: null, totalBytes: null, reserveBytes: null };
   }
 
   async close(): Promise<void> {

@@ -53,6 +53,8 @@ export interface DiskOptions {
 
 interface Room {
   readonly free: number;
+  /** Size of the disk. */
+  readonly total: number;
   readonly reserve: number;
   /** Bytes that ingest may still take. */
   readonly left: number;
@@ -109,8 +111,8 @@ export class Disk {
   }
 
   get storage(): Storage {
-    const { free = null, reserve = null } = this.#room ?? {};
-    return { state: this.#state(), freeBytes: free, reserveBytes: reserve };
+    const { free = null, total = null, reserve = null } = this.#room ?? {};
+    return { state: this.#state(), freeBytes: free, totalBytes: total, reserveBytes: reserve };
   }
 
   /** @throws HubError('disk_full') while nothing may grow */
@@ -223,13 +225,15 @@ export class Disk {
       ),
     ]);
     const free = space.bavail * space.bsize;
-    const reserve = reserveBytes ?? reserveOf(space.blocks * space.bsize);
+    const total = space.blocks * space.bsize;
+    const reserve = reserveBytes ?? reserveOf(total);
     // Only near the reserve does it matter how much of the file is empty.
     const spare = free < 4 * reserve ? await work.spareBytes().catch(() => 0) : 0;
     // Moving the log into the file takes as much again, but for the empty pages that it fills.
     const afterMoving = free - logBytes + spare;
     return {
       free,
+      total,
       reserve,
       left: Math.min(afterMoving - reserve, free - purgeReserveBytes(reserve) / 4),
       logBytes,

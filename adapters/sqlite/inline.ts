@@ -145,7 +145,7 @@ export async function openInline(path: string): Promise<SqliteStore> {
     ...storeMethods((store, method, args) => connection.call(store, method, args)),
     noting: notingMethods((args) => connection.note(args)),
     ping: () => connection.ping(),
-    storage: () => ({ state: 'ok', freeBytes: null, reserveBytes: null }),
+    storage: () => ({ state: 'ok', freeBytes: null, totalBytes: null, reserveBytes: null }),
     readTenant: async (tenantId) => tenantReading(path, tenantId),
     close: () => connection.close(),
   };

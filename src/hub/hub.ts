@@ -41,9 +41,10 @@ import { createLogLevel } from './log-level.ts';
 import { checkMaster } from './master.ts';
 import { countLog } from './metrics/counted-log.ts';
 import { expositionOf, listenForScrapes } from './metrics/endpoint.ts';
+import { HealthRecorder } from './metrics/health-recorder.ts';
 import { createMeters } from './metrics/meters.ts';
 import { exportMetrics } from './metrics/otlp.ts';
-import { createRegistry, type RegistrySources } from './metrics/registry.ts';
+import { createRegistry, type RegistrySources, residentBytes } from './metrics/registry.ts';
 import { nodeMetrics } from './node-metrics.ts';
 import type { Materials, NodeParts } from './parts.ts';
 import { chooseServer } from './server.ts';
@@ -159,6 +160,7 @@ class HubNode {
   readonly #sweep: ReturnType<typeof startSweep>;
   readonly #housekeeping: ReturnType<typeof startHousekeeping>;
   readonly #delay: ReturnType<typeof watchLoopDelay>;
+  readonly #recorder: HealthRecorder;
   readonly #closePorts: () => Promise<void>;
   #server: Server | null = null;
   #scrapes: { close(): void } | null = null;
@@ -175,6 +177,7 @@ class HubNode {
     this.#closePorts = close;
     this.#app = createApp(ports);
     this.#registry = this.#openRegistry(requests, health, isIssuerUp);
+    this.#recorder = this.#record();
     this.#edge = createEdge({
       ...{ materials, parts, ports, requests },
       hub: { ...ports, app: this.#app } satisfies Hub,
@@ -256,6 +259,7 @@ class HubNode {
     await this.#parts.stopActors();
     await this.#parts.jobs.close();
     materials.workers.stop();
+    this.#recorder.stop();
     this.#delay.stop();
     await callers.close();
     await this.#app.logins.close();
@@ -303,7 +307,19 @@ class HubNode {
       draining: materials.isDraining,
       isAloneWithout: (reached) => parts.isAloneWithout(reached),
       metrics: () => nodeMetrics(sources),
+      series: () => this.#recorder.series(),
     };
+  }
+
+  #record(): HealthRecorder {
+    const { materials, clock } = this.#basis;
+    const { node, store } = this.#parts;
+    return new HealthRecorder({
+      ...{ clock, node, delay: this.#delay, commits: materials.meters.eventCommits },
+      storage: () => store.storage(),
+      storeBytes: async () => (await store.installation.figures()).storeBytes,
+      memoryBytes: () => residentBytes(this.#registry),
+    });
   }
 
   #openRegistry(requests: Metrics, health: NodeHealth, isIssuerUp: RegistrySources['isIssuerUp']) {

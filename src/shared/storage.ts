@@ -14,6 +14,8 @@ export interface Storage {
   readonly state: StorageState;
   /** Free bytes on the store's disk; null if unknown, as in a cluster, where the database servers own the disks. */
   readonly freeBytes: number | null;
+  /** Size of that disk; null if `freeBytes` is null. */
+  readonly totalBytes: number | null;
   /** Bytes that ingest keeps free; null if `freeBytes` is null. */
   readonly reserveBytes: number | null;
 }

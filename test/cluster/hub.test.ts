@@ -122,6 +122,17 @@ describe('three nodes', () => {
     }
   });
 
+  it('record their health, each its own', async () => {
+    for (const i of [0, 1, 2]) {
+      const { node } = await shards(nodes, i, cookie);
+      const { status, body } = await nodes.at(i).call('GET', '/api/v1/health/series', { cookie });
+      expect([status, body.node]).toEqual([200, node]);
+      // The disks belong to the servers of MongoDB.
+      expect(body.points[0]).toMatchObject({ disk_free_bytes: null, disk_total_bytes: null });
+      expect(body.points[0].store_bytes).toBeGreaterThan(0);
+    }
+  });
+
   it('bring a deployment of node A to an agent on node B, and show its report on C', async () => {
     const stream = await open(1, 'agent-b');
     await nodes.at(2).call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml('guard') } });

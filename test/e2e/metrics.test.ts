@@ -34,12 +34,29 @@ it('counts requests by route and status, with times, and knows streams, queues a
   expect(Date.parse(body.started_at)).toBeLessThanOrEqual(Date.now());
 });
 
+it('records its health from the start', async () => {
+  const { status, body } = await hub.call('GET', '/api/v1/health/series', { cookie });
+  expect(status).toBe(200);
+  const { node, started_at } = (await hub.call('GET', '/api/v1/health/metrics', { cookie })).body;
+  expect(body).toMatchObject({ node, interval_seconds: 300 });
+  expect(Math.abs(Date.parse(body.started_at) - Date.parse(started_at))).toBeLessThan(5_000);
+  const [point] = body.points;
+  expect(Date.parse(point.at) % 300_000).toBe(0);
+  expect(point.loop_lag_max_ms).toBeGreaterThanOrEqual(point.loop_lag_ms);
+  expect(point.store_bytes).toBeGreaterThan(0);
+  expect(point.disk_free_bytes).toBeGreaterThan(0);
+  expect(point.disk_total_bytes).toBeGreaterThan(point.disk_free_bytes);
+  expect(point.memory_bytes).toBeGreaterThan(10_000_000);
+});
+
 it('is the business of admins', async () => {
   const body = { email: 'member@example.com', password: 'correct horse battery' };
   expect((await hub.call('POST', '/api/v1/users', { cookie, body })).status).toBe(201);
   const member = await hub.login(body.email);
-  expect((await hub.call('GET', '/api/v1/health/metrics', { cookie: member })).status).toBe(403);
-  expect((await hub.call('GET', '/api/v1/health/metrics')).status).toBe(401);
+  for (const part of ['metrics', 'series']) {
+    expect((await hub.call('GET', `/api/v1/health/${part}`, { cookie: member })).status).toBe(403);
+    expect((await hub.call('GET', `/api/v1/health/${part}`)).status).toBe(401);
+  }
 });
 
 const scrape = async (): Promise<Samples> => samplesOf(await scrapeText(hub.url, token));

@@ -89,7 +89,8 @@ it('are listed with what they hold, a page at a time', async () => {
 
 it('beside another one: the state of the nodes is the business of the installation', async () => {
   const { cookie } = await company('neighbour');
-  for (const path of ['/api/v1/health/metrics', '/api/v1/health/cluster']) {
+  for (const part of ['metrics', 'series', 'cluster']) {
+    const path = `/api/v1/health/${part}`;
     expect([path, (await hub.call('GET', path, { cookie })).status]).toEqual([path, 403]);
     const headers = { Authorization: `Bearer ${operatorToken}` };
     expect([path, (await hub.call('GET', path, { headers })).status]).toEqual([path, 200]);

@@ -4,6 +4,7 @@ import type { Reply } from '../../src/http/contract/call.ts';
 import type { NodeHealth } from '../../src/http/contract/handler.ts';
 import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { health } from '../../src/hub/api/health-handlers.ts';
+import { healthRoutes } from '../../src/hub/api/health-routes.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import type { StorageState } from '../../src/shared/storage.ts';
 import { settled } from '../clock.ts';
@@ -52,7 +53,7 @@ it('is ready with 200 and the latencies rounded', async () => {
 });
 
 const stored = (state: StorageState): Partial<NodeHealth> => ({
-  storage: () => ({ state, freeBytes: 7, reserveBytes: 9 }),
+  storage: () => ({ state, freeBytes: 7, totalBytes: 70, reserveBytes: 9 }),
 });
 
 const ills: [string, Partial<NodeHealth>][] = [
@@ -179,4 +180,33 @@ it('says to admins what the node has done', async () => {
     installation: { store_bytes: null, dead_jobs: 0, unsigned_since: null, last_backup_at: null },
     event_loop: { p99_ms: 0 },
   });
+});
+
+it('answers admins with the points of the node, oldest first, in snake_case', async () => {
+  const figures = {
+    ...{ loopLagMs: 1.5, loopLagMaxMs: 20, commitMs: null, storeBytes: 4_096 },
+    ...{ diskFreeBytes: null, diskTotalBytes: null, memoryBytes: 64 },
+  };
+  const points = [0, 300_000].map((at) => ({ at, ...figures }));
+  const series = { node: 'n1', startedAt: 7, intervalMs: 300_000, points };
+  const answer = await health.healthSeries(
+    ill({ series: async () => series }),
+    none,
+    await t.tenant(),
+    request,
+  );
+  const wire = {
+    ...{ loop_lag_ms: 1.5, loop_lag_max_ms: 20, commit_ms: null, store_bytes: 4_096 },
+    ...{ disk_free_bytes: null, disk_total_bytes: null, memory_bytes: 64 },
+  };
+  expect(answer).toEqual({
+    node: 'n1',
+    started_at: '1970-01-01T00:00:00.007Z',
+    interval_seconds: 300,
+    points: [
+      { at: '1970-01-01T00:00:00.000Z', ...wire },
+      { at: '1970-01-01T00:05:00.000Z', ...wire },
+    ],
+  });
+  expect(healthRoutes.healthSeries.reply.parse(answer)).toEqual(answer);
 });

@@ -17,7 +17,8 @@ export interface RecordedReply {
 
 /** Replies that are not about a store's records, or contain new random bytes. */
 const excluded = new Set<string>([
-  ...['health', 'live', 'ready', 'healthCluster', 'healthMetrics', 'healthDetails', 'hostedHealth'],
+  ...['health', 'live', 'ready', 'healthCluster', 'healthMetrics', 'healthSeries', 'healthDetails'],
+  'hostedHealth',
   ...['oidcSignIn', 'oidcCallback', 'signInMethods', 'workspaceChatManifest'],
   // A sealed file with a new key.
   'exportTenant',

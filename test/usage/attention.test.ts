@@ -160,7 +160,7 @@ it('is a store with little room, or one that refuses writes, for admins', async 
     ['reserved', 'high'],
     ['damaged', 'high'],
   ] as const) {
-    storage.mockReturnValue({ state, freeBytes: 700, reserveBytes: 512 });
+    storage.mockReturnValue({ state, freeBytes: 700, totalBytes: 9_000, reserveBytes: 512 });
     await t.clock.advance(6_000);
     expect(await attention()).toEqual([
       {

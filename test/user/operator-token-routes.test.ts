@@ -79,7 +79,7 @@ it('have neighbours in the chain: rotations of the signing key', async () => {
   ]);
 });
 
-it.each(['healthCluster', 'healthMetrics'] as const)(
+it.each(['healthCluster', 'healthMetrics', 'healthSeries'] as const)(
   '%s is for the operator alone from the second tenant on',
   async (operation) => {
     expect((await t.call(operation, {}, user)).status).toBe(200);

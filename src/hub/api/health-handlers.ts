@@ -4,6 +4,7 @@ import { Reply } from '../../http/contract/call.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
+import { snakeKeys } from '../../shared/snake-keys.ts';
 import { fails, refuses } from '../../shared/storage.ts';
 import type { healthRoutes } from './health-routes.ts';
 import { probed } from './probe.ts';
@@ -118,6 +119,17 @@ export const health: Handlers<typeof healthRoutes> = {
         last_backup_at: lastBackupAt ? iso(lastBackupAt) : null,
       },
       event_loop: { mean_ms: eventLoop.meanMs, p99_ms: eventLoop.p99Ms, max_ms: eventLoop.maxMs },
+    };
+  },
+
+  async healthSeries({ app, health }, _input, caller) {
+    if (caller.kind !== 'operator') await app.installation.requireOnlyTenant();
+    const { node, startedAt, intervalMs, points } = await health.series();
+    return {
+      node,
+      started_at: iso(startedAt),
+      interval_seconds: intervalMs / 1000,
+      points: points.map(({ at, ...figures }) => ({ at: iso(at), ...snakeKeys(figures) })),
     };
   },
 

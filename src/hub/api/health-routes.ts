@@ -153,6 +153,42 @@ export const healthRoutes = routes({
     }),
     errors: ['forbidden', 'unavailable'],
   },
+  healthSeries: {
+    method: 'GET',
+    path: '/api/v1/health/series',
+    auth: ['cookie', 'operatorToken'],
+    role: 'admin',
+    envs: 'none',
+    tag: 'health',
+    summary:
+      "The answering node's health over the last 24 hours, a point for each 5 minutes, from its memory. With a second tenant, needs OPERATOR_TOKEN",
+    status: 200,
+    reply: z.object({
+      node: z.string(),
+      /** Start of the recording: a node that starts has no points from before. */
+      started_at: instant,
+      interval_seconds: z.number().int(),
+      /** Oldest first; the last one is in progress. A figure is null where it is unknown. */
+      points: z.array(
+        z.object({
+          at: instant,
+          /** Lag of the event loop: 99th percentile of the worst minute, and maximum. */
+          loop_lag_ms: z.number().nullable(),
+          loop_lag_max_ms: z.number().nullable(),
+          /** 99th percentile of the durable commits of events, up to 10,000; null without a commit. */
+          commit_ms: z.number().nullable(),
+          /** Of the database, at the start of the point; null if the server does not report it. */
+          store_bytes: z.number().nullable(),
+          /** Of the disk with the data folder: least free bytes, and its size; null in a cluster. */
+          disk_free_bytes: z.number().nullable(),
+          disk_total_bytes: z.number().nullable(),
+          /** Most resident memory of the process. */
+          memory_bytes: z.number().nullable(),
+        }),
+      ),
+    }),
+    errors: ['forbidden', 'unavailable'],
+  },
   healthDetails: {
     method: 'GET',
     path: '/api/v1/health/details',

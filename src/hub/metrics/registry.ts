@@ -63,6 +63,12 @@ export function createRegistry(sources: RegistrySources): Registry {
   return registry;
 }
 
+/** Resident memory of the process, by the gauge; null if there is none. */
+export async function residentBytes(registry: Registry): Promise<number | null> {
+  const reading = await registry.getSingleMetric('process_resident_memory_bytes')?.get();
+  return reading?.values[0]?.value ?? null;
+}
+
 /** Upper bounds that Prometheus receives, in milliseconds: eleven and an open one, 14 series a route. */
 const bounds = durationBuckets.filter((bound) => bound !== 2 && bound !== 5000);
 

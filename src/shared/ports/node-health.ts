@@ -70,10 +70,39 @@ export interface NodeMetrics {
   readonly eventLoop: { readonly meanMs: number; readonly p99Ms: number; readonly maxMs: number };
 }
 
+/** A node's figures of one interval. Each figure is null where it is unknown. */
+export interface HealthPoint {
+  /** Start of the interval, epoch milliseconds. */
+  readonly at: number;
+  /** Lag of the event loop: 99th percentile of the worst minute, and maximum. Can include the minute before `at`. */
+  readonly loopLagMs: number | null;
+  readonly loopLagMaxMs: number | null;
+  /** 99th percentile of the durable commits of events, as the upper bound of its bucket; null without a commit. */
+  readonly commitMs: number | null;
+  /** Bytes of the database at the start. */
+  readonly storeBytes: number | null;
+  /** Least free bytes on the disk of the data folder, and the size of the disk. */
+  readonly diskFreeBytes: number | null;
+  readonly diskTotalBytes: number | null;
+  /** Most resident memory of the process. */
+  readonly memoryBytes: number | null;
+}
+
+/** A node's health over the last 24 hours. */
+export interface HealthSeries {
+  readonly node: string;
+  /** Start of the recording, epoch milliseconds. */
+  readonly startedAt: number;
+  readonly intervalMs: number;
+  /** In order of time; the last one is in progress. Intervals in which the node slept are missing. */
+  readonly points: readonly HealthPoint[];
+}
+
 /** Asks the parts of the node how they are. */
 export interface NodeHealth {
   /** @throws HubError unavailable when the bus does not answer */
   metrics(): Promise<NodeMetrics>;
+  series(): Promise<HealthSeries>;
   /** Round trips in milliseconds; null when it does not answer. */
   store(): Promise<number | null>;
   keyValue(): Promise<number | null>;

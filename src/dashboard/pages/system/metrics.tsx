@@ -1,6 +1,7 @@
 // Metrics of the answering node since its start: requests and durations by route, streams and the reasons for their
 // ends, queues, event loop.
 import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { quantile } from '../../../shared/quantile.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useCall } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -8,7 +9,7 @@ import { countColumn, nameColumn, numberColumn } from '../../ui/columns.tsx';
 import { Data, Time } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { bytes, quantile, refetchMs } from './figures.ts';
+import { bytes, refetchMs } from './figures.ts';
 
 type Figures = Reply<'healthMetrics'>;
 type Route = Figures['routes'][number];
