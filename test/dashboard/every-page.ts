@@ -214,6 +214,12 @@ export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: st
     api: /\/health\/cluster/,
     shows: (page) => main(page).getByText(/256 of 256 shards owned/),
   },
+  'System: course': {
+    path: '/admin/system',
+    api: /\/health\/series/,
+    shows: (page) => page.getByRole('figure', { name: 'Lag', exact: true }),
+    in: ['region', 'Last 24 hours'],
+  },
   'System: figures': {
     path: '/admin/system',
     api: /\/health\/metrics/,

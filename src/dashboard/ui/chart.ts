@@ -26,6 +26,13 @@ export interface Slot {
 /** `stack` draws stacked bars; `lanes` draws the bars of each track in a lane with its own scale. */
 export type Shape = 'stack' | 'lanes';
 
+/** The axis beside a stack. */
+export interface ValueAxis {
+  /** Distances between its labels, ascending. The first one with room between the labels counts. */
+  readonly steps: readonly number[];
+  readonly text: (value: number) => string;
+}
+
 /** Width of the labels beside lanes and beside a stack, and of the space at the right of every chart, in pixels. */
 export const laneLabelWidth = 76;
 export const stackLabelWidth = 44;
@@ -42,6 +49,8 @@ export interface Drawing {
   readonly slotMs: number;
   /** Vertical lines, in epoch milliseconds. */
   readonly marks: readonly number[];
+  /** Undefined: numbers. */
+  readonly axis: ValueAxis | undefined;
   /** Times appear in UTC. */
   readonly utc: boolean;
 }

@@ -6,7 +6,14 @@ import { type JSX, useEffect, useRef } from 'react';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { clockTime, dayName } from '../lib/text.ts';
-import { chartEnd, type Drawing, laneLabelWidth, type SlotRange, stackLabelWidth } from './chart.ts';
+import {
+  chartEnd,
+  type Drawing,
+  laneLabelWidth,
+  type SlotRange,
+  stackLabelWidth,
+  type ValueAxis,
+} from './chart.ts';
 
 /** Minimum height of a value above zero, in pixels: one denial among many calls stays visible. */
 const leastTall = 1.5;
@@ -117,10 +124,8 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
             ...axis,
             size: stackLabelWidth,
             space: 28,
-            incrs: [1, 2, 5]
-              .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))
-              .sort((a, b) => a - b),
-            values: (_, splits) => splits.map((value) => short.format(value)),
+            incrs: [...(latest.current.axis ?? numberAxis).steps],
+            values: (_, splits) => splits.map((latest.current.axis ?? numberAxis).text),
           },
     ],
     series: [
@@ -139,6 +144,13 @@ function optionsOf(place: HTMLElement, latest: { readonly current: Drawing }, ut
 }
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
+
+const numberAxis: ValueAxis = {
+  steps: [1, 2, 5]
+    .flatMap((step) => Array.from({ length: 12 }, (_, power) => step * 10 ** power))
+    .sort((a, b) => a - b),
+  text: (value) => short.format(value),
+};
 
 /** The left side and the width of a bar. */
 function sidesOf(u: uPlot, at: number, slotMs: number): readonly [left: number, width: number] {

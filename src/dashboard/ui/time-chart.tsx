@@ -12,7 +12,15 @@ import {
 } from 'react';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
 import { whenAnswered } from '../lib/query.ts';
-import { type Drawing, type Shape, type Slot, type SlotRange, spanName, type Track } from './chart.ts';
+import {
+  type Drawing,
+  type Shape,
+  type Slot,
+  type SlotRange,
+  spanName,
+  type Track,
+  type ValueAxis,
+} from './chart.ts';
 import './chart.css';
 import { Icon } from './icons.tsx';
 import { useKeys } from './keys.ts';
@@ -43,6 +51,10 @@ export interface TimeChartProps {
   readonly absent: 0 | null;
   /** Sums over the whole period, in the order of the tracks. */
   readonly sums: readonly (number | null)[];
+  /** Name of other values in place of sums, such as `Now`. */
+  readonly sumsName?: string;
+  /** Of a stack. Default: numbers. */
+  readonly axis?: ValueAxis;
   readonly from: number;
   readonly until: number;
   readonly slotMs: number;
@@ -58,6 +70,7 @@ export interface TimeChartProps {
 
 export function TimeChart(props: TimeChartProps): JSX.Element {
   const { title, tracks, slots, sums, from, until, slotMs, isPending = false, onRange } = props;
+  const { sumsName = 'Total' } = props;
   const prefs = usePrefs();
   const { chartsAsTables: asTable } = prefs;
   const utc = props.utc ?? prefs.utc;
@@ -95,7 +108,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         </span>
         <span className="chart-says row wrap numbers">
           <span className="chart-when">
-            {range ? nameOf(range) : at === null ? 'Total' : nameOf([at, at])}
+            {range ? nameOf(range) : at === null ? sumsName : nameOf([at, at])}
           </span>
           {tracks.map(({ key, label, icon, color, text }, track) => (
             <span key={key} className="chart-track">
@@ -126,7 +139,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           canChoose={onRange !== undefined}
           valueText={
             at === null
-              ? `Total: ${sentence(sums)}`
+              ? `${sumsName}: ${sentence(sums)}`
               : `${nameOf([at, at])}: ${sentence(valuesAt(at))}${range && range[0] !== range[1] ? `. ${nameOf(range)} selected, press Enter to show` : ''}`
           }
           onAt={setAt}
@@ -147,7 +160,7 @@ const noMarks: readonly number[] = [];
  * @param bySlot the values of each slot that has some, by its index
  */
 function useDrawing(
-  { shape, tracks, absent, from, until, slotMs, marks = noMarks }: TimeChartProps,
+  { shape, tracks, absent, from, until, slotMs, marks = noMarks, axis }: TimeChartProps,
   bySlot: ReadonlyMap<number, Slot['values']>,
   utc: boolean,
 ): Drawing {
@@ -167,9 +180,10 @@ function useDrawing(
       until,
       slotMs,
       marks,
+      axis,
       utc,
     };
-  }, [shape, tracks, bySlot, absent, from, until, slotMs, marks, utc]);
+  }, [shape, tracks, bySlot, absent, from, until, slotMs, marks, axis, utc]);
 }
 
 interface MomentsProps {

@@ -1,5 +1,5 @@
-// The system page: problems with their remedies; lag, store, disk, bus and workers. Admins also see the nodes with
-// their shards, and the queues.
+// The system page: problems with their remedies; lag, store, disk, bus and workers. Admins also see the last 24 hours,
+// the nodes with their shards, and the queues.
 import { type JSX, useMemo } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
@@ -9,7 +9,8 @@ import { countColumn, timeColumn } from '../../ui/columns.tsx';
 import { Name, PageHead } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { bytes, refetchMs } from './figures.ts';
+import { Course } from './course.tsx';
+import { bytes, lagBoundMs, refetchMs } from './figures.ts';
 import { type HealthRow, HealthRows, Metrics } from './metrics.tsx';
 import './system.css';
 
@@ -22,6 +23,7 @@ export default function System(): JSX.Element {
       <QueryResult query={details}>{(data) => <Figures details={data} />}</QueryResult>
       {me.is_admin ? (
         <>
+          <Course reserveBytes={details.data?.storage.reserve_bytes ?? null} />
           <Cluster />
           <Metrics />
         </>
@@ -71,7 +73,7 @@ function Figures({ details }: { readonly details: Details }): JSX.Element {
           [
             'Lag',
             `event loop: mean ${loop.mean_ms.toFixed(1)} ms, 99th percentile ${loop.p99_ms.toFixed(1)} ms, maximum ${loop.max_ms.toFixed(0)} ms`,
-            loop.p99_ms < 100,
+            loop.p99_ms < lagBoundMs,
           ],
         ] as const)
       : []),
@@ -94,7 +96,6 @@ function Figures({ details }: { readonly details: Details }): JSX.Element {
   ];
   return (
     <section className="card" aria-label="Health">
-      <p className="muted">Lag, store and disk now. For the last 24 h, collect the metrics of the hub.</p>
       <dl className="health">
         <HealthRows rows={rows} />
       </dl>
