@@ -3,7 +3,7 @@
 // made.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pages } from '../../src/dashboard/pages/registry.ts';
+import { adminPages, ownPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { browser, startedHub, view } from './browser.ts';
 import { seed } from './seed.ts';
 
@@ -13,7 +13,10 @@ const { hub, cookie } = await startedHub();
 try {
   const details = await seed(hub, cookie);
   const places = [
-    ...pages.map(({ path, label }) => ({ name: label.toLowerCase(), path })),
+    ...[...pages, ...adminPages, ...ownPages].map(({ path, label }) => ({
+      name: label.toLowerCase().replaceAll(' ', '-'),
+      path,
+    })),
     ...Object.entries(details).map(([name, path]) => ({ name, path })),
   ].filter(({ name }) => wanted.length === 0 || wanted.includes(name));
   for (const theme of ['light', 'dark'] as const) {
