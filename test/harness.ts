@@ -341,7 +341,7 @@ export async function makeHub(
   let told = 0;
   let tenants = 0;
 
-  const made: TestHub = {
+  const testHub: TestHub = {
     loginLinks,
     hub,
     changed: changedHub,
@@ -399,7 +399,8 @@ export async function makeHub(
     },
     async tenant(email = `admin${++tenants}@example.com`) {
       const body = { name: email, email, password: 'correct horse battery' };
-      const { tenant_id, user_id } = (await made.call('createTenant', { body }, { kind: 'operator' })).body;
+      const { tenant_id, user_id } = (await testHub.call('createTenant', { body }, { kind: 'operator' }))
+        .body;
       return {
         kind: 'user',
         userId: user_id,
@@ -410,7 +411,7 @@ export async function makeHub(
       };
     },
     hostedKey: (user, env = null, agentId = 'agent-1') => ({
-      ...made.key(user, env ?? 'production', agentId),
+      ...testHub.key(user, env ?? 'production', agentId),
       kind: 'hostedKey',
       env,
     }),
@@ -448,7 +449,7 @@ export async function makeHub(
       await store.close();
     },
   };
-  return made;
+  return testHub;
 }
 
 /** A body of JSON that is made while it is sent, as its client has it. */

@@ -121,8 +121,8 @@ describe('deciding', () => {
     });
     const approval = hub.approval(300);
     await request(hub, approval);
-    const made = Array.from({ length: 500 }, () => decide(hub, approval.id).then(() => 'won', refusal));
-    const outcomes = await Promise.all(made);
+    const decisions = Array.from({ length: 500 }, () => decide(hub, approval.id).then(() => 'won', refusal));
+    const outcomes = await Promise.all(decisions);
     expect(outcomes.filter((outcome) => outcome === 'won')).toHaveLength(1);
     expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(499);
     expect(reads).toBe(1);
@@ -350,10 +350,10 @@ it('whatever is tried, by two nodes and the sweep, in any order: one terminal st
       await request(hub, approval);
       await hub.announced();
       const work: Promise<unknown>[] = [];
-      const made: Promise<unknown>[] = [];
+      const decisions: Promise<unknown>[] = [];
       for (const { what, node, ms, parallel } of steps) {
         const actors = node === 0 ? hub.actors : other;
-        if (what === 'decide') made.push(decide(hub, approval.id, actors).catch(refused));
+        if (what === 'decide') decisions.push(decide(hub, approval.id, actors).catch(refused));
         if (what === 'expire') work.push(expire(hub, approval.id, actors).catch(refused));
         if (what === 'repeat') work.push(request(hub, approval).catch(refused));
         if (what === 'sweep') {
@@ -364,7 +364,7 @@ it('whatever is tried, by two nodes and the sweep, in any order: one terminal st
         if (!parallel) await settled();
       }
       await Promise.all(work);
-      const won = (await Promise.all(made)).filter((decided) => decided !== null);
+      const won = (await Promise.all(decisions)).filter((decided) => decided !== null);
       const ended = (type: string) => type === 'approval_decided' || type === 'approval_timeout';
       const told = async () =>
         (await hub.announced())

@@ -143,20 +143,20 @@ describe('the judge of streams', () => {
   /** Connections of frames; a number is a contract_update of that version. */
   const followed = (name: string, ...connections: (readonly [string, string | number][])[]): Followed => {
     let lastId: string | null = null;
-    const made = {
+    const history = {
       name,
       connections: [] as Followed['connections'][number][],
       frames: [] as Followed['frames'][number][],
     };
     for (const [connection, frames] of connections.entries()) {
-      made.connections.push({ node: 'A', askedAt: 0, openedAt: 0, after: lastId, endedAt: 1 });
+      history.connections.push({ node: 'A', askedAt: 0, openedAt: 0, after: lastId, endedAt: 1 });
       for (const [id, what] of frames) {
         const type = typeof what === 'number' ? 'contract_update' : what;
-        made.frames.push({ id, type, data: { version: what }, at: 0, connection });
+        history.frames.push({ id, type, data: { version: what }, at: 0, connection });
         lastId = id;
       }
     }
-    return made;
+    return history;
   };
 
   it('passes rising ids over reconnections, and a fresh start after a resync', () => {

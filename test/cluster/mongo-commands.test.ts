@@ -56,13 +56,17 @@ it('a batch of thirty runs costs as many commands as one of a single run', async
   };
   const many = Array.from({ length: 30 }, (_, i) => `run-${i}`);
   const known = ['update runs', 'insert events', 'find runs', 'update runs'];
-  const made = ['update runs', 'insert runs', ...known.slice(1)];
-  expect(await costOf(['one'])).toEqual(made);
+  const commands = ['update runs', 'insert runs', ...known.slice(1)];
+  expect(await costOf(['one'])).toEqual(commands);
   expect(await costOf(['one'])).toEqual(known);
-  expect(await costOf(many)).toEqual(made);
+  expect(await costOf(many)).toEqual(commands);
   expect(await costOf(many)).toEqual(known);
   // Some are there, some are not.
-  expect(await costOf([...many, 'new-1', 'new-2'])).toEqual(['update runs', 'find runs', ...made.slice(1)]);
+  expect(await costOf([...many, 'new-1', 'new-2'])).toEqual([
+    'update runs',
+    'find runs',
+    ...commands.slice(1),
+  ]);
   await db.dropDatabase();
 });
 

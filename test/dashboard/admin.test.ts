@@ -13,8 +13,8 @@ const { hub, cookie } = await hubOfFile();
 
 describe('settings, system, playground and palette', () => {
   it('adds a user, changes the own password, and rotates the key only once the word is typed', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/admin/people');
     await page.getByRole('button', { name: 'Add user' }).click();
     const dialog = page.getByRole('dialog');
@@ -60,13 +60,13 @@ describe('settings, system, playground and palette', () => {
     await page.getByLabel('New password').fill('another long password');
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByRole('alert').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('says how the hub is', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/admin/system');
     await page.getByText('Single process, 256 of 256 shards owned').waitFor();
     const health = page.getByRole('region', { name: 'Health' });
@@ -102,13 +102,13 @@ describe('settings, system, playground and palette', () => {
     });
     await page.reload();
     await page.getByText('Action needed: the disk is full, so writes fail. Free disk space.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('judges a call in the browser, as the hub does', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/test');
     const result = page.getByRole('region', { name: 'Result' });
     await result.getByRole('heading', { name: /denied/ }).waitFor();
@@ -154,13 +154,13 @@ describe('settings, system, playground and palette', () => {
     rmSync(folder, { recursive: true });
     await page.getByLabel('Arguments as JSON').fill('{');
     await result.getByText(/not valid JSON/).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('leads anywhere from the palette', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('heading', { name: 'Overview' }).waitFor();
     await page.keyboard.press('Control+k');
@@ -168,7 +168,7 @@ describe('settings, system, playground and palette', () => {
     await accessible(page);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'System' }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

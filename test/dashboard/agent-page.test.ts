@@ -28,8 +28,8 @@ beforeAll(async () => {
 });
 
 it('has streams, documents, calls and approvals on one axis, and every approval of the range', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.route(/\/timeline\?/, (route) =>
     route.continue({ url: route.request().url().replace('limit=500', `limit=${pageSize}`) }),
   );
@@ -74,15 +74,15 @@ it('has streams, documents, calls and approvals on one axis, and every approval 
   await expect
     .poll(() => chart.getAttribute('aria-valuetext'))
     .toBe('Total: 3 calls, 1 denied, 0 asked, 0 would deny');
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('follows the range of the address in each tab, and shows the values of a session', async () => {
   const put = await hub.call('PUT', '/api/v1/sessions/s:new-run:attempts', { key, body: { value: '14' } });
   expect(put.status).toBe(200);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   const region = (name: string) => page.getByRole('region', { name });
   // An address without a range has that of the page before.
   const [day, week] = ['from=now-24h', 'from=now-7d'];
@@ -137,6 +137,6 @@ itAtNight('follows the range of the address in each tab, and shows the values of
     .getByText(/No session counters in the hub/)
     .waitFor();
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -35,8 +35,8 @@ describe('an agent', { timeout: 120_000 }, () => {
         headers: { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'watched' },
       });
       await once(socket, 'open');
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.goto('/dashboard/agents/watched');
       const table = page.getByRole('table', { name: 'streams of an agent' });
       const sse = table.getByRole('row').filter({ hasText: 'SSE' });
@@ -52,8 +52,8 @@ describe('an agent', { timeout: 120_000 }, () => {
       await other.waitFor({ state: 'hidden', timeout: 30_000 });
       agents.close();
       await page.getByText('No open streams. Streams appear here when the agent connects.').waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });
@@ -63,12 +63,12 @@ describe('a deploy', () => {
     await deployed(1);
     // A deployment of what runs already gives nobody anything.
     const next = library.replace('What the agents of the shop may do', 'What they may do');
-    const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: next } });
-    expect(made.body.version).toBe(2);
+    const bundle = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: next } });
+    expect(bundle.body.version).toBe(2);
     const agents = new AgentStreams(hub, key);
     await agents.open('first', '&bundle_name=shop');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/bundles/shop');
     await page.getByRole('button', { name: 'Deploy v2' }).click();
     const dialog = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
@@ -81,28 +81,28 @@ describe('a deploy', () => {
     await accessible(page);
     agents.close();
     await dialog.getByText('No connected agents use this bundle in production.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('of a ruleset is taken away with the number of agents that keep it', async () => {
     const yaml = library.replace('name: shop', 'name: rules');
-    const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
+    const bundle = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: yaml } });
     await hub.call('POST', '/api/v1/bundles/rules/1/deploy', { cookie, body: { env: 'production' } });
     const agents = new AgentStreams(hub, key);
-    const runs = `&bundle_name=rules&policy_version=${made.body.revision_hash}`;
+    const runs = `&bundle_name=rules&policy_version=${bundle.body.revision_hash}`;
     await agents.open('keeper-1', runs);
     await agents.open('keeper-2', runs);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/rulesets/rules');
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
     const plan = page.getByRole('region', { name: /^Undeploy rules from production/ });
     await plan.getByText('2 connected agents run it until they restart').waitFor();
     await accessible(page);
     agents.close();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -120,8 +120,8 @@ describe('an event', () => {
     await hub.call('POST', '/api/v1/events', { key, agent: 'caller', body: { events } });
     const { body } = await hub.call('GET', '/api/v1/events?agent_id=caller', { cookie });
     const idOf = (call: string): string => body.find((one: { call_id: string }) => one.call_id === call).id;
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard/events/${idOf('foreign')}`);
     await page.getByText('not a bundle from this hub').waitFor();
     await page.goto(`/dashboard/events/${idOf('known')}`);
@@ -130,15 +130,15 @@ describe('an event', () => {
     await accessible(page);
     await version.click();
     await page.waitForURL((url) => url.pathname.endsWith('/bundles/shop'));
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
 describe('home', () => {
   it('tells who made and revoked keys and changed assignment rules, without a reload', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     const feed = page.getByRole('region', { name: 'Recent changes' });
     await feed.getByText('created the key').first().waitFor();
@@ -150,16 +150,16 @@ describe('home', () => {
     await hub.call('DELETE', `/api/v1/keys/${body.id}`, { cookie });
     await feed.getByRole('listitem').filter({ hasText: 'revoked the key short for staging' }).waitFor();
     const rule = { priority: 3, pattern: 'nobody-*', bundle_name: 'shop', env: 'production' };
-    const made = await hub.call('POST', '/api/v1/assignment-rules', { cookie, body: rule });
+    const newRule = await hub.call('POST', '/api/v1/assignment-rules', { cookie, body: rule });
     const patch = { cookie, body: { priority: 4 } };
-    await hub.call('PATCH', `/api/v1/assignment-rules/${made.body.id}`, patch);
-    await hub.call('DELETE', `/api/v1/assignment-rules/${made.body.id}`, { cookie });
+    await hub.call('PATCH', `/api/v1/assignment-rules/${newRule.body.id}`, patch);
+    await hub.call('DELETE', `/api/v1/assignment-rules/${newRule.body.id}`, { cookie });
     for (const became of ['created', 'changed', 'deleted']) {
       const row = feed.getByRole('listitem').filter({ hasText: `${became} the assignment rule nobody-*` });
       await row.waitFor({ timeout: 30_000 });
     }
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

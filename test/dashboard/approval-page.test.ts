@@ -27,8 +27,8 @@ describe('the page of an approval', () => {
   )('approves at %d px once the arguments were in view to their end', async (width, height) => {
     const command = `${longCommand}\nrm -rf / # the end`;
     const id = await ask(hub, key, { tool_name: `long_${width}`, tool_args: { command }, timeout: 3_600 });
-    const seen = await view(hub.url, { cookie, width, height, touch: width === 360 });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie, width, height, touch: width === 360 });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${id}`);
     await page.getByRole('heading', { name: 'Approval', level: 1 }).waitFor();
     await unread(page).waitFor();
@@ -44,16 +44,16 @@ describe('the page of an approval', () => {
     // A phone asks once more in production.
     if (width === 360) await page.getByRole('button', { name: /^Approve echo step 0/ }).click();
     await page.getByText('Approved by admin@example.com').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('counts nothing as read while a part is folded', async () => {
     const text = `${'a harmless beginning '.repeat(40)}; rm -rf / ;${' and a harmless end'.repeat(40)}`;
     const patch = `@@ -1 +1 @@\n+${'x'.repeat(3_000)}`;
     const id = await ask(hub, key, { tool_name: 'folded', tool_args: { note: text, patch }, timeout: 3_600 });
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${id}`);
     const end = page.locator('.read-end');
     await unread(page).waitFor();
@@ -64,8 +64,8 @@ describe('the page of an approval', () => {
     await page.getByRole('button', { name: 'Wrap long lines' }).click();
     await end.scrollIntoViewIfNeeded();
     await expect.poll(() => approve(page).isEnabled()).toBe(true);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('is in the navigation under Inbox, says what does not exist, and leads to the next', async () => {
@@ -73,8 +73,8 @@ describe('the page of an approval', () => {
       await ask(hub, key, { tool_name: 'first_of_two', timeout: 20 * 60 }),
       await ask(hub, key, { tool_name: 'second_of_two', timeout: 21 * 60 }),
     ];
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${first}`);
     const link = page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: /^Inbox/ });
     await expect.poll(() => link.getAttribute('aria-current')).toBe('page');
@@ -87,8 +87,8 @@ describe('the page of an approval', () => {
     await page.getByRole('heading', { name: 'second_of_two' }).waitFor();
     await page.goto('/dashboard/approvals/00000000-0000-4000-8000-000000000000');
     await page.getByText('Approval not found').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -99,8 +99,8 @@ describe('the reason by keys', () => {
       await ask(hub, key, { tool_name: 'by_keys', timeout: 602 }, 'keys-2'),
       await ask(hub, key, { tool_name: 'by_keys', timeout: 603 }, 'keys-3'),
     ];
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const card = page.getByRole('article', { name: 'Approval of by_keys' });
     const next = (agent: string) => card.filter({ hasText: `${agent} asked` });
     const write = async (text: string): Promise<void> => {
@@ -129,8 +129,8 @@ describe('the reason by keys', () => {
     await page.keyboard.press('ControlOrMeta+Shift+Enter');
     await card.getByText('Denied by admin@example.com').waitFor();
     expect(await statusOf(ids[2] ?? '')).toMatchObject({ status: 'denied', decision_reason: 'no' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('decide one call, however long a key is held', async () => {
@@ -138,8 +138,8 @@ describe('the reason by keys', () => {
       await ask(hub, key, { tool_name: 'held_key', timeout: 701 }, 'held-1'),
       await ask(hub, key, { tool_name: 'held_key', timeout: 702 }, 'held-2'),
     ];
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/inbox?search=held_key');
     await expect.poll(() => approve(page).isEnabled()).toBe(true);
     await page.keyboard.down('a');
@@ -149,7 +149,7 @@ describe('the reason by keys', () => {
     for (let n = 0; n < 5; n += 1) await page.keyboard.down('a');
     await page.keyboard.up('a');
     expect((await statusOf(ids[1] ?? '')).status).toBe('pending');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

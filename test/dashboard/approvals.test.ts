@@ -12,8 +12,8 @@ const statusOf = async (id: string): Promise<{ status: string; decision_reason: 
 
 describe('the queue of approvals', () => {
   it('says that nothing waits, then shows what an agent asks, and decides by keyboard', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/inbox');
     await page.getByText('No pending approvals', { exact: true }).waitFor();
     await accessible(page);
@@ -39,26 +39,26 @@ describe('the queue of approvals', () => {
     await page.keyboard.press('d');
     await page.getByText('Denied by admin@example.com').waitFor();
     expect(await statusOf(second)).toMatchObject({ status: 'denied' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('shows a request that its agent withdraws', async () => {
     const id = await ask(hub, key, { tool_name: 'withdrawn_tool' }, 'agent-w');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${id}`);
     await page.getByRole('button', { name: /^Approve/ }).waitFor();
     await hub.call('POST', `/api/v1/approvals/${id}/withdraw`, { key, agent: 'agent-w', body: {} });
     await page.getByText(/^Withdrawn by agent-w/).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('says who was faster', async () => {
     const id = await ask(hub, key, { tool_name: 'contested' }, 'agent-c');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     // The page hears of no decision: what it believes is old when the button is pressed.
     await page.routeWebSocket(/stream\/dashboard/, () => undefined);
     await page.addInitScript('delete globalThis.SharedWorker');
@@ -75,14 +75,14 @@ describe('the queue of approvals', () => {
     await page.getByText('Denied by admin@example.com').waitFor();
     await page.getByText('too risky').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('shows a decision that was made while its stream was not open yet', async () => {
     const id = await ask(hub, key, { tool_name: 'early', timeout: 190 }, 'agent-early');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.addInitScript(`delete globalThis.SharedWorker;
       const Own = WebSocket;
       const held = new Promise((resolve) => { globalThis.letThrough = resolve; });
@@ -95,16 +95,16 @@ describe('the queue of approvals', () => {
     await page.evaluate('letThrough()');
     await page.getByRole('article').getByText('Approved by admin@example.com').waitFor();
     await page.locator('.live-live').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('shows the decision of another person, decides many at once, and keeps the history', async () => {
     const ids = await Promise.all(
       [1, 2, 3].map((n) => ask(hub, key, { tool_name: `many_${n}`, timeout: 200 + n }, `agent-many-${n}`)),
     );
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.clock.install();
     await page.goto('/dashboard/inbox');
     await page.getByRole('heading', { name: 'many_1' }).waitFor();
@@ -120,8 +120,8 @@ describe('the queue of approvals', () => {
     await page.getByRole('tab', { name: 'Decided' }).click();
     await page.getByRole('grid', { name: 'Approvals' }).getByRole('gridcell', { name: 'many_3' }).waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('is usable at 360 px, and harmless with hostile texts', async () => {
@@ -136,8 +136,8 @@ describe('the queue of approvals', () => {
       },
       'agent-h',
     );
-    const seen = await view(hub.url, { cookie, width: 360, height: 740 });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie, width: 360, height: 740 });
+    const { page } = visit;
     await page.goto('/dashboard/inbox');
     await page.getByRole('heading', { name: /img src/ }).waitFor();
     await page.getByText('‹U+202E›').first().waitFor();
@@ -146,7 +146,7 @@ describe('the queue of approvals', () => {
     await accessible(page);
     await page.getByRole('button', { name: /^Deny/ }).click();
     await page.getByText('Denied by admin@example.com').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

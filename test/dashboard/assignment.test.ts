@@ -28,8 +28,8 @@ beforeAll(async () => {
 
 describe('assignment', () => {
   it('makes a rule with tags, says whom it reaches, and changes it', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/fleet?view=assignment');
     await page.getByRole('button', { name: 'New rule' }).click();
     const form = page.getByRole('dialog', { name: 'New rule' });
@@ -62,13 +62,13 @@ describe('assignment', () => {
     await page.goto('/dashboard/fleet?view=assignment&agent=fleet-2');
     await page.getByText('the agent has no tag tier=gold').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('finds a bundle that the first page of bundles does not have, by its typed name', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.route(/\/api\/v1\/bundles\?/, (route) =>
       route.continue({ url: route.request().url().replace('limit=1000', 'limit=1') }),
     );
@@ -85,13 +85,13 @@ describe('assignment', () => {
     await loaded.fill('shop');
     await page.getByRole('option', { name: 'shop (1)' }).click();
     await page.getByLabel('Version').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('ticks a range with Shift, and keeps the rest selected when the hub refuses', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/fleet?view=agents');
     await page.getByRole('grid', { name: 'Agents' }).getByText('fleet-8').waitFor();
     await page.getByRole('button', { name: 'Agent', exact: true }).click();
@@ -113,8 +113,8 @@ describe('assignment', () => {
     await page.unroute('**/agent-registrations/bulk-assign');
     await page.getByRole('button', { name: 'Assign 2' }).click();
     await page.getByText('2 agents assigned to other.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
@@ -122,8 +122,8 @@ describe('assignment', () => {
     async () => {
       const agents = new AgentStreams(hub, key);
       await agents.open('live-0');
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.goto('/dashboard/fleet?view=agents&connected=true');
       await page.getByRole('link', { name: 'live-0' }).waitFor();
       await agents.open('live-1');
@@ -136,8 +136,8 @@ describe('assignment', () => {
       await page.getByRole('complementary', { name: /^Agent / }).waitFor({ state: 'hidden' });
       expect(new URL(page.url()).search).toBe('?view=agents&q=is%3Aconnected');
       expect(agents.close()).toBe(2);
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });

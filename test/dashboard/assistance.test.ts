@@ -17,8 +17,8 @@ afterAll(async () => {
 });
 
 it('says that there is none without a provider, and with one describes, answers in plain text, and says when it failed', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/contracts/no-secrets');
   await page.getByRole('button', { name: 'Edit contract' }).click();
   await page.getByRole('button', { name: 'Save as new version' }).waitFor();
@@ -56,6 +56,6 @@ it('says that there is none without a provider, and with one describes, answers 
   await page.getByRole('button', { name: 'Send question' }).click();
   await page.getByRole('alert').waitFor();
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

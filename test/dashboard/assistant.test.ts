@@ -16,8 +16,8 @@ afterAll(async () => {
 });
 
 itAtNight('chooses an assistant, asks it, shows what it was asked, and forgets it', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/admin/assistant');
   const assistant = page.getByRole('region', { name: 'Assistant', exact: true });
   await assistant.getByLabel('Provider API key').fill('k'.repeat(20));
@@ -51,6 +51,6 @@ itAtNight('chooses an assistant, asks it, shows what it was asked, and forgets i
   await assistant.getByRole('button', { name: 'Remove assistant' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Remove assistant' }).click();
   await assistant.getByText('No assistant is configured').waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

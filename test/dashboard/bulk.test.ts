@@ -39,8 +39,8 @@ const refunds = (name: string, count: number): Promise<string[]> =>
 
 /** The page of these calls, all of them selected. */
 async function selected(name: string, count: number, size: { width?: number; height?: number } = {}) {
-  const seen = await view(hub.url, { cookie, ...size });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, ...size });
+  const { page } = visit;
   const sent: string[] = [];
   page.on('request', (request) => {
     if (request.method() === 'PUT') sent.push(request.url());
@@ -49,13 +49,13 @@ async function selected(name: string, count: number, size: { width?: number; hei
   await page.clock.install();
   await page.goto(`/dashboard/inbox?search=${name}`);
   await page.getByRole('checkbox', { name: `Select all ${count}` }).check();
-  return { seen, page, sent, bar: page.getByRole('region', { name: 'Bulk decision' }) };
+  return { visit, page, sent, bar: page.getByRole('region', { name: 'Bulk decision' }) };
 }
 
 describe('approving many', { timeout: 60_000 }, () => {
   it('shows in a sheet what differs and the sums, and sends after five seconds', async () => {
     const ids = await refunds('refund_all', 3);
-    const { seen, page, sent, bar } = await selected('refund_all', 3);
+    const { visit, page, sent, bar } = await selected('refund_all', 3);
     await bar.getByRole('button', { name: 'Approve 3' }).click();
     const sheet = page.getByRole('dialog', { name: 'Approve 3 calls' });
     await sheet.getByText('EUR 600.60').waitFor();
@@ -73,8 +73,8 @@ describe('approving many', { timeout: 60_000 }, () => {
     await page.clock.fastForward(1_100);
     await page.getByText('3 calls approved.').waitFor();
     expect(await Promise.all(ids.map(statusOf))).toEqual(['approved', 'approved', 'approved']);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('has the number typed where several paths of one argument differ', async () => {
@@ -92,7 +92,7 @@ describe('approving many', { timeout: 60_000 }, () => {
         ),
       ),
     );
-    const { seen, page, bar } = await selected('nested_pay', 2);
+    const { visit, page, bar } = await selected('nested_pay', 2);
     await page.getByRole('grid', { name: 'Approvals' }).getByText('Σ EUR 60.00').waitFor();
     await bar.getByRole('button', { name: 'Approve 2' }).click();
     const sheet = page.getByRole('dialog', { name: 'Approve 2 calls' });
@@ -103,13 +103,13 @@ describe('approving many', { timeout: 60_000 }, () => {
     expect(await send.isDisabled()).toBe(true);
     await sheet.getByLabel('Type 2 to approve').fill('2');
     await expect.poll(() => send.isEnabled()).toBe(true);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('waits until the sheet was in view to its end, at 360 px too', async () => {
     await refunds('refund_phone', 12);
-    const { seen, page, bar } = await selected('refund_phone', 12, { width: 360, height: 740 });
+    const { visit, page, bar } = await selected('refund_phone', 12, { width: 360, height: 740 });
     await bar.getByRole('button', { name: 'Approve 12' }).click();
     const sheet = page.getByRole('dialog', { name: 'Approve 12 calls' });
     const send = sheet.getByRole('button', { name: 'Approve 12' });
@@ -122,14 +122,14 @@ describe('approving many', { timeout: 60_000 }, () => {
     expect(await send.isDisabled()).toBe(true);
     await sheet.getByLabel('Type 12 to approve').fill('12');
     await expect.poll(() => send.isEnabled()).toBe(true);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('is for calls of one tool, contract and environment; denying may be mixed', async () => {
     const [first] = await refunds('unlike_refund', 2);
     const other = await ask(hub, key, { tool_name: 'unlike_deploy', timeout: 900 }, 'unlike-agent');
-    const { seen, page, bar } = await selected('unlike_', 3);
+    const { visit, page, bar } = await selected('unlike_', 3);
     expect(await bar.getByRole('button', { name: 'Approve 3' }).isDisabled()).toBe(true);
     await bar.getByText(/^You can approve calls together only if/).waitFor();
     await accessible(page);
@@ -140,15 +140,15 @@ describe('approving many', { timeout: 60_000 }, () => {
     await page.clock.fastForward(5_100);
     await page.getByText('3 calls denied.').waitFor();
     expect([await statusOf(first ?? ''), await statusOf(other)]).toEqual(['denied', 'denied']);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
 describe('a decision about many', { timeout: 60_000 }, () => {
   itAtNight('reloads the list once after its last call, not after each', async () => {
     await refunds('reload_once', 30);
-    const { seen, page, bar } = await selected('reload_once', 30);
+    const { visit, page, bar } = await selected('reload_once', 30);
     const lists: string[] = [];
     let answers = 0;
     await page.route('**/api/v1/approvals/*', async (route) => {
@@ -167,12 +167,12 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     expect(answers).toBe(30);
     expect(lists.length).toBeGreaterThan(0);
     expect(new Set(lists).size).toBe(lists.length);
-    await seen.context.close();
+    await visit.context.close();
   });
 
   it('is taken back before it is sent', async () => {
     const [id = ''] = await refunds('taken_back', 2);
-    const { seen, page, sent, bar } = await selected('taken_back', 2);
+    const { visit, page, sent, bar } = await selected('taken_back', 2);
     await bar.getByRole('button', { name: 'Deny 2' }).click();
     await bar.getByText(/^Denying 2 calls/).waitFor();
     await accessible(page);
@@ -182,13 +182,13 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     await bar.getByRole('button', { name: 'Deny 2' }).waitFor();
     expect(sent).toEqual([]);
     expect(await statusOf(id)).toBe('pending');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('asks before the page is left, and is dropped with it', async () => {
     const [id = ''] = await refunds('dropped', 2);
-    const { seen, page, sent, bar } = await selected('dropped', 2);
+    const { visit, page, sent, bar } = await selected('dropped', 2);
     await bar.getByRole('button', { name: 'Deny 2' }).click();
     await page.getByRole('link', { name: 'Changes' }).click();
     const question = page.getByRole('dialog', { name: 'Discard unsent decision?' });
@@ -205,13 +205,13 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     await page.clock.fastForward(20_000);
     expect(sent).toEqual([]);
     expect(await statusOf(id)).toBe('pending');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('asks, by the browser, before the tab is closed', async () => {
     const [id = ''] = await refunds('closed', 2);
-    const { seen, page, sent, bar } = await selected('closed', 2);
+    const { visit, page, sent, bar } = await selected('closed', 2);
     await bar.getByRole('button', { name: 'Deny 2' }).click();
     await bar.getByText(/^Denying 2 calls/).waitFor();
     const question = page.waitForEvent('dialog').then(async (dialog) => {
@@ -223,8 +223,8 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     await page.clock.fastForward(20_000);
     expect(sent).toEqual([]);
     expect(await statusOf(id)).toBe('pending');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 

@@ -61,10 +61,10 @@ async function go(page: Page, link: string): Promise<void> {
 }
 
 const opened = async (): Promise<View> => {
-  const seen = await view(hub.url, { cookie });
-  await seen.page.goto('/dashboard/');
-  await seen.page.locator('.live-live').waitFor();
-  return seen;
+  const visit = await view(hub.url, { cookie });
+  await visit.page.goto('/dashboard/');
+  await visit.page.locator('.live-live').waitFor();
+  return visit;
 };
 
 async function look(page: Page, { link, tab, row }: Listed): Promise<void> {
@@ -78,8 +78,8 @@ async function look(page: Page, { link, tab, row }: Listed): Promise<void> {
 const waits = /The console tries again automatically in \d+ s\./;
 
 it('an answer that takes long is awaited while events go on coming', { timeout: 60_000 }, async () => {
-  const seen = await opened();
-  const { page } = seen;
+  const visit = await opened();
+  const { page } = visit;
   const { key } = await hub.key(cookie);
   await go(page, 'Runs');
   await page
@@ -116,8 +116,8 @@ it('an answer that takes long is awaited while events go on coming', { timeout: 
   expect([asked, givenUp]).toEqual([1, 0]);
   (held as (() => void) | null)?.();
   await page.getByText('slow-run').first().waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 /**
@@ -162,8 +162,8 @@ itAtNight(
     timeout: 120_000,
   },
   async () => {
-    const seen = await opened();
-    const { page } = seen;
+    const visit = await opened();
+    const { page } = visit;
     const { runs, ...rest } = listed;
     const others = rowsOfRun(Object.values(rest), 3);
     for (const its of others) {
@@ -194,8 +194,8 @@ itAtNight(
       await page.getByText(its.text).first().waitFor();
       await page.keyboard.press('Escape');
     }
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
@@ -203,8 +203,8 @@ itAtNight(
   'the lists say how long to wait when the limit of the hub strikes',
   { timeout: 120_000 },
   async () => {
-    const seen = await opened();
-    const { page } = seen;
+    const visit = await opened();
+    const { page } = visit;
     // Parts that open from a list: the list is there before.
     const parts = Object.values(listed).filter(({ row }) => row !== undefined);
     for (const { link, tab, row } of parts) {
@@ -226,7 +226,7 @@ itAtNight(
       await page.keyboard.press('Escape');
     }
     await end();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );

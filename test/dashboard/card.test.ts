@@ -48,8 +48,8 @@ describe('the card of an approval', () => {
       'asker',
     );
     await report('later_tool', '/srv/later.txt');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${id}`);
     const card = page.getByRole('article');
     await card.getByText('on behalf of ann as clerk (team: returns)').waitFor();
@@ -73,8 +73,8 @@ describe('the card of an approval', () => {
     await accessible(page);
     await card.getByRole('link', { name: 'View run' }).click();
     await page.waitForURL(/runs\/asker\/the-session/);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('shows all of arguments that a list leaves out', async () => {
@@ -89,22 +89,22 @@ describe('the card of an approval', () => {
       },
       'writer',
     );
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/inbox');
     const card = page.getByRole('article', { name: 'Approval of write_all' });
     await card.getByRole('button', { name: /^Show all [\d,]+ lines/ }).click();
     await card.getByText(last).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
 describe('a decision by keyboard and by thumb', () => {
   it('takes the focus to what came of it', async () => {
     const id = await ask(hub, key, { tool_name: 'focused' }, 'focus-agent');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${id}`);
     const approve = page.getByRole('button', { name: /^Approve/ });
     await approve.focus();
@@ -113,8 +113,8 @@ describe('a decision by keyboard and by thumb', () => {
     await expect
       .poll(() => page.evaluate('document.activeElement?.textContent'))
       .toMatch(/^Approved by admin@example.com/);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('has its buttons under the thumb on a phone, however long the card is', async () => {
@@ -125,8 +125,8 @@ describe('a decision by keyboard and by thumb', () => {
       { tool_name: 'long_card', tool_args: Object.fromEntries(lines) },
       'thumb-agent',
     );
-    const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${id}`);
     const deny = page.getByRole('button', { name: /^Deny/ });
     await page.getByText('argument_0').waitFor();
@@ -138,8 +138,8 @@ describe('a decision by keyboard and by thumb', () => {
     await accessible(page);
     await deny.tap();
     await page.getByText('Denied by admin@example.com').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -150,8 +150,8 @@ describe('many approvals at once', () => {
         ask(hub, key, { tool_name: 'mixed', timeout: 400 + n }, `mixed-agent-${n}`),
       ),
     );
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/inbox?search=mixed');
     await page.getByText('Search found 10 pending calls.').waitFor();
     let max = 0;
@@ -198,8 +198,8 @@ describe('many approvals at once', () => {
     await page.getByText('1 call approved.').waitFor();
     const { body } = await hub.call('GET', `/api/v1/approvals/${ids[4]}`, { cookie });
     expect(body).toMatchObject({ status: 'approved', decision_reason: 'looked at them' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 

@@ -22,8 +22,8 @@ beforeAll(async () => {
 
 describe('a contract that is made from an event', () => {
   it('shows at once which calls of its environment it would have caught, each to be opened', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?search=read-1');
     await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'read_file' }).click();
     await page.getByRole('link', { name: 'Open page' }).click();
@@ -39,7 +39,7 @@ describe('a contract that is made from an event', () => {
     await expect.poll(() => rows.nth(1).textContent()).toMatch(/denied\s*denied/);
     await expect.poll(() => rows.nth(2).textContent()).toMatch(/allowed\s*denied/);
     await accessible(page);
-    const opening = seen.context.waitForEvent('page');
+    const opening = visit.context.waitForEvent('page');
     await rows
       .nth(2)
       .getByRole('link', { name: /read_file/ })
@@ -63,15 +63,15 @@ describe('a contract that is made from an event', () => {
     // By key: the editor's list of completions may lie over it until the focus leaves.
     await again.press('Enter');
     await caught.getByText('this contract would have asked a person about 4').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
     'looks where it is told to, and says when nothing was reported there or nothing can be said',
     async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.goto('/dashboard/policies');
       await page.getByRole('button', { name: 'New contract' }).click();
       const form = page.getByRole('dialog', { name: 'New contract' });
@@ -85,8 +85,8 @@ describe('a contract that is made from an event', () => {
       await form.getByRole('button', { name: 'Limit a session' }).click();
       await look.click();
       await caught.getByText('this contract would have matched none.').waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });

@@ -19,8 +19,8 @@ afterAll(async () => {
 
 describe('the channels page', () => {
   it('makes a webhook, tests it, shows what was sent, and sends it again', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/admin/channels');
     await page.getByText('No channels yet').waitFor();
     await page.getByRole('button', { name: 'Add channel' }).click();
@@ -66,14 +66,14 @@ describe('the channels page', () => {
     await sure.getByText(/stops sending approvals/).waitFor();
     await sure.getByRole('button', { name: 'Delete channel' }).click();
     await page.getByText('No channels yet').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
     'signs with the secret it has after a change that left the secret alone, whoever replaced it meanwhile',
     async () => {
-      const { body: made } = await hub.call('POST', '/api/v1/notifications/channels', {
+      const { body: channel } = await hub.call('POST', '/api/v1/notifications/channels', {
         cookie,
         body: {
           name: 'signed',
@@ -88,13 +88,13 @@ describe('the channels page', () => {
         const signature = createHmac('sha256', secret).update(signed).digest('base64');
         expect(headers['webhook-signature']).toBe(`v1,${signature}`);
       };
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       const sent: string[] = [];
       page.on('request', (request) => {
         if (request.method() === 'PUT') sent.push(request.postData() ?? '');
       });
-      await page.goto(`/dashboard/admin/channels/${made.id}`);
+      await page.goto(`/dashboard/admin/channels/${channel.id}`);
       const panel = page.getByRole('region', { name: /^Channel / });
       const saved = async (name: string): Promise<void> => {
         await panel.getByLabel('Name').fill(name);
@@ -107,7 +107,7 @@ describe('the channels page', () => {
       await saved('renamed once');
       isSignedBy('the first secret');
       // Another person, while the form is open with the mask of the first.
-      const path = `/api/v1/notifications/channels/${made.id}`;
+      const path = `/api/v1/notifications/channels/${channel.id}`;
       const config = { url: `${receiver.url}/signed`, secret: 'the second secret' };
       expect((await hub.call('PUT', path, { cookie, body: { config } })).status).toBe(200);
       await panel.getByLabel('Name').fill('typed before the switch');
@@ -129,14 +129,14 @@ describe('the channels page', () => {
       await page.getByRole('link', { name: 'View all channels' }).click();
       await page.getByText('No active notification channels.').waitFor();
       await page.getByRole('table').getByText('renamed with a new one').waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 
   itAtNight('has a form for every type, which the hub takes', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const forms: { readonly [type: string]: { readonly [label: string]: string } } = {
       email: {
         'Mail server': '127.0.0.1',
@@ -173,18 +173,18 @@ describe('the channels page', () => {
     }
     await page.getByRole('table').getByText('chat_bot').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('offers a member nothing that a member may not do', async () => {
     const member = { email: 'member@example.com', password: 'correct horse battery' };
     await hub.call('POST', '/api/v1/users', { cookie, body: member });
-    const seen = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
-    await seen.page.goto('/dashboard/admin/channels');
-    await seen.page.getByText('Only admins can change channels.').waitFor();
-    expect(await seen.page.getByRole('button', { name: 'Add channel' }).count()).toBe(0);
-    noFaults(seen);
-    await seen.context.close();
+    const visit = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
+    await visit.page.goto('/dashboard/admin/channels');
+    await visit.page.getByText('Only admins can change channels.').waitFor();
+    expect(await visit.page.getByRole('button', { name: 'Add channel' }).count()).toBe(0);
+    noFaults(visit);
+    await visit.context.close();
   });
 });

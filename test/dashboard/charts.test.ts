@@ -66,8 +66,8 @@ async function choosesQuarter(page: Page, leastHours = 5.5): Promise<void> {
 }
 
 itAtNight('is drawn in the colours of the theme, also when it changes', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   await chart(page).waitFor();
   await expect.poll(() => pixelsOf(page, '--bar-allow')).toBeGreaterThan(500);
@@ -76,13 +76,13 @@ itAtNight('is drawn in the colours of the theme, also when it changes', async ()
   await page.evaluate(`document.documentElement.dataset.theme = 'dark'`);
   await expect.poll(() => pixelsOf(page, '--bar-allow')).toBeGreaterThan(500);
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('says all figures of the moment under the pointer, and chooses a range by dragging', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   await page.locator('.plot .u-over').waitFor();
   const figure = page.getByRole('figure', { name: 'Calls over time' });
@@ -117,8 +117,8 @@ itAtNight('says all figures of the moment under the pointer, and chooses a range
   await page.mouse.move(...(await at(0.5)));
   await page.mouse.up();
   await choosesQuarter(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 /** The place of a part that neither moves nor grows: rows that load and a scroll that runs on move what is below. */
@@ -141,14 +141,14 @@ async function stillBox(part: Locator): Promise<Box> {
 }
 
 itAtNight('chooses a range under a finger, and lets one that goes up or down scroll the page', async () => {
-  const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   const over = page.locator('.plot .u-over');
   await over.waitFor();
   // Without its rows, the page has nothing to scroll.
   await page.getByRole('row').nth(10).waitFor();
-  const session = await seen.context.newCDPSession(page);
+  const session = await visit.context.newCDPSession(page);
   const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: { x: number; y: number }[]) =>
     session.send('Input.dispatchTouchEvent', { type, touchPoints: points });
   /** From a part of the drawing's width, by steps across or down, in pixels. */
@@ -184,13 +184,13 @@ itAtNight('chooses a range under a finger, and lets one that goes up or down scr
     .toBe(true);
   // A finger's first pixels decide whether the page scrolls.
   await choosesQuarter(page, 4);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('is read by keys, and chooses a range by them', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   await chart(page).focus();
   const says = () => chart(page).getAttribute('aria-valuetext');
@@ -214,13 +214,13 @@ it('is read by keys, and chooses a range by them', async () => {
   await page.waitForURL((url) => url.searchParams.has('to'));
   const [since, until] = spanOf(page);
   expect(until - since).toBe(4 * slotMs);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('is a table by one key, on every page, until it is pressed again', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   await chart(page).waitFor();
   await page.keyboard.press('T');
@@ -239,6 +239,6 @@ itAtNight('is a table by one key, on every page, until it is pressed again', asy
   await page.keyboard.press('T');
   await page.getByRole('slider', { name: 'Calls over time' }).waitFor();
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -33,8 +33,8 @@ async function importMany(name: string, count: number): Promise<void> {
 
 describe('a composition', () => {
   it('is put in order by keys and by hand, and what is not saved stays', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/compositions/shop');
     const panel = page.getByRole('region', { name: 'Composition shop' });
     const items = panel.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
@@ -79,14 +79,14 @@ describe('a composition', () => {
       'PUT',
     );
     await expect.poll(() => items.count()).toBe(1);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('stands beside what each environment runs, with the newer version of a contract', async () => {
     await post('/api/v1/compositions/shop/deploy', { env: 'production' });
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/compositions/shop');
     const beside = page.getByRole('region', { name: 'Deployed versions' });
     await beside.getByText('identical to v1').waitFor();
@@ -108,8 +108,8 @@ describe('a composition', () => {
     await asked.getByText('leaves its contract in the library.').waitFor();
     await asked.getByText('Its bundle stays deployed to production').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('says after the deploy who does not run it, and how many keep it when it is taken away', async () => {
@@ -118,8 +118,8 @@ describe('a composition', () => {
     const { body: now } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
     await agents.open('keeper-1', `&bundle_name=shop&policy_version=${now.revision_hash}`);
     await agents.open('behind-1', `&bundle_name=shop&policy_version=${'0'.repeat(64)}`);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/bundles/shop');
     await page.getByText('1 of 2 connected agents run it').click();
     await page.getByText('1 agent not on this version').click();
@@ -130,14 +130,14 @@ describe('a composition', () => {
     await asked.getByText('1 connected agent runs it until it restarts').waitFor();
     await accessible(page);
     expect(agents.close()).toBe(2);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('gets a contract of a long library by typing', async () => {
     await importMany('many', 25);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/compositions/shop');
     const items = page.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
     await items.first().waitFor();
@@ -149,8 +149,8 @@ describe('a composition', () => {
     await choice.press('Enter');
     await items.getByText('many-17', { exact: true }).waitFor();
     await expect.poll(() => items.count()).toBe(before + 1);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
@@ -159,8 +159,8 @@ describe('a composition', () => {
       await importMany('oldest', 1);
       await post('/api/v1/contracts/oldest-0', { description: 'Of the first week' }, 'PUT');
       for (let part = 0; part < 10; part += 1) await importMany(`newer-${part}`, 100);
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.goto('/dashboard/compositions/shop');
       const items = page.getByRole('list', { name: 'Contract order' }).getByRole('listitem');
       await items.first().waitFor();
@@ -191,8 +191,8 @@ describe('a composition', () => {
         .waitFor();
       await page.keyboard.press('Enter');
       await page.getByRole('region', { name: 'Contract oldest-0' }).waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });

@@ -21,9 +21,9 @@ it('copies the link of the open thing, else of the page, and lists the key', asy
   const approval = await ask(hub, key);
   const events = [{ call_id: '1', agent_id: 'agent-1', tool_name: 'read_file', verdict: 'call_denied' }];
   expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await seen.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await visit.context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto('/dashboard/explore?q=tool%3Aread_file&env=production');
   const row = page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'read_file' });
   await row.waitFor();
@@ -42,15 +42,15 @@ it('copies the link of the open thing, else of the page, and lists the key', asy
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keys' }).getByText('Copy link').waitFor();
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('copies the request of an explanation as a command without secrets, which a service account can run', async () => {
   const [event] = (await hub.call('GET', '/api/v1/events', { cookie })).body;
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
-  await seen.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await visit.context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`/dashboard/events/${event.id}?env=production`);
   await page.getByRole('button', { name: 'Copy as curl' }).click();
   await page.getByText('Command copied.').waitFor();
@@ -64,6 +64,6 @@ it('copies the request of an explanation as a command without secrets, which a s
   const env = { ...process.env, REEVE_TOKEN: token.body.token };
   const answer = JSON.parse(execFileSync('sh', ['-c', command], { env, encoding: 'utf8' }));
   expect(answer.similar.q).toMatch(/tool:read_file/);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

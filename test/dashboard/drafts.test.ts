@@ -11,8 +11,8 @@ const { hub, cookie } = await tenantOfFile();
 
 describe('documents that are typed', () => {
   it('stay when their dialog closes, and go when they are saved', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies?view=documents');
     const dialog = page.getByRole('dialog', { name: 'Upload bundle' });
     const typed = dialog.locator('.cm-content').getByText('ask-before-deploy');
@@ -33,8 +33,8 @@ describe('documents that are typed', () => {
     await page.getByRole('button', { name: 'Upload bundle' }).click();
     await typed.first().waitFor();
     expect(await dialog.getByText('typed-here').count()).toBe(0);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('of a ruleset are compared by replay before they are deployed', async () => {
@@ -48,15 +48,15 @@ describe('documents that are typed', () => {
     const rails = starterRuleset.replace(/name: \S+/, 'name: rails');
     expect((await put(rails, 'env=production')).status).toBeLessThan(300);
     expect((await put(`${rails}\n# the second\n`, 'deploy=false')).status).toBeLessThan(300);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/rulesets/rails');
     await page.getByRole('button', { name: 'Deploy v2' }).click();
     const plan = page.getByRole('region', { name: /^Change rails/ });
     await plan.getByText('No agent reported a call in this environment in the last 7 days.').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -75,8 +75,8 @@ describe('contracts that are typed', () => {
     const sent = await hub.call('POST', '/api/v1/events', { key, agent: 'reader', body: { events } });
     expect(sent.status).toBe(200);
     const stored = await hub.call('GET', '/api/v1/events', { cookie });
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const inDialog = page.getByRole('dialog', { name: 'New contract' });
     const onPage = page.getByRole('region', { name: 'Contract no-secrets' });
     const places = [
@@ -107,7 +107,7 @@ describe('contracts that are typed', () => {
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await drafts()).toEqual([]);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

@@ -44,8 +44,8 @@ const emptyChoice = rowsOfCommit(Object.keys(emptyWords), 4);
 it(`says what would be in an empty list, and what to do (SEED=${emptyChoice.seed})`, {
   timeout: 60_000,
 }, async () => {
-  const seen = await view(empty.hub.url, { cookie: empty.cookie });
-  const { page } = seen;
+  const visit = await view(empty.hub.url, { cookie: empty.cookie });
+  const { page } = visit;
   const main = page.getByRole('main');
   const missing: string[] = [];
   await page.goto('/dashboard/test');
@@ -61,8 +61,8 @@ it(`says what would be in an empty list, and what to do (SEED=${emptyChoice.seed
     if ((await main.getByRole('alert').count()) > 0) missing.push(`${path}: an error`);
   }
   expect(missing).toEqual([]);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 const size = 5_000;
@@ -150,8 +150,8 @@ describe('5,000 things', { timeout: 120_000 }, () => {
 
   it.each(lists)('of %s are counted, drawn where they are seen, and fit the screen', async (name) => {
     const { path, says, list, rows } = fullLists[name] as FullList;
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard${path}`);
     await page.getByRole('main').getByText(says).first().waitFor();
     const drawn = list(page).locator(rows);
@@ -166,7 +166,7 @@ describe('5,000 things', { timeout: 120_000 }, () => {
     }
     await expect.poll(last).toBeGreaterThan(before);
     expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBe(0);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

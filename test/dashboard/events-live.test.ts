@@ -26,8 +26,8 @@ const eventOf = (name: string, n: number): object => ({
 
 /** The list of an agent without events, once its stream is open; with the link of each event that comes. */
 async function openList(name: string) {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto(`/dashboard/explore?agent_id=${name}-agent&from=now-1h`);
   await page.getByText('No events match these filters').waitFor();
   await page
@@ -36,23 +36,23 @@ async function openList(name: string) {
     .waitFor();
   const link = (n: number) =>
     page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: `${name}_${n}` });
-  return { seen, page, link };
+  return { visit, page, link };
 }
 
 describe('the list of events', () => {
   it('follows live, holds still while one is read, and says how many came', async () => {
-    const { seen, page, link } = await openList('late');
+    const { visit, page, link } = await openList('late');
     await send([eventOf('late', 1)]);
     await link(1).click();
     await send([eventOf('late', 2)]);
     await page.getByRole('button', { name: /Show 1 new event from the whole hub/ }).click();
     await link(2).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('holds still while the focus is in a row, and then shows all without a press', async () => {
-    const { seen, page, link } = await openList('focus');
+    const { visit, page, link } = await openList('focus');
     const pill = page.getByRole('button', { name: /^Show \d+ new events? from the whole hub$/ });
     await send([eventOf('focus', 1)]);
     await link(1).focus();
@@ -63,7 +63,7 @@ describe('the list of events', () => {
     await send([eventOf('focus', 4)]);
     for (const n of [1, 2, 3, 4]) await link(n).waitFor();
     await pill.waitFor({ state: 'detached' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

@@ -22,8 +22,8 @@ beforeAll(async () => {
 
 describe('the events page', () => {
   it('narrows by facets and text, opens one call, and moves on by keys', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore');
     const filters = page.getByRole('complementary', { name: 'Filters' });
     await filters.getByText('600 matching events').waitFor();
@@ -56,13 +56,13 @@ describe('the events page', () => {
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'hidden' });
     await page.goBack();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('keeps its rows where they are when the chart above them comes', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     let release = (): void => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -80,8 +80,8 @@ describe('the events page', () => {
     await chart.locator('canvas').waitFor();
     expect(before).not.toBeNull();
     expect(await row.boundingBox()).toEqual(before);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('has the time first, opens by a press on any cell, and shows what each condition compared', async () => {
@@ -111,8 +111,8 @@ describe('the events page', () => {
         },
       },
     ]);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?from=2026-03-05T00:00:00Z&to=2026-03-06T00:00:00Z&search=zanzibar');
     const table = page.getByRole('grid', { name: 'Events' });
     const row = table.getByRole('row').nth(1);
@@ -142,13 +142,13 @@ describe('the events page', () => {
     await contract.getByText('id: no-payout').waitFor();
     expect(await contract.textContent()).not.toContain('id: first');
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('groups the calls by a field, with sums that agree, and leads from a group to its calls', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore');
     await page.getByLabel('Group by').selectOption('By tool');
     const groups = page.getByRole('grid', { name: 'Calls by tool' });
@@ -184,13 +184,13 @@ describe('the events page', () => {
     expect(new URL(page.url()).searchParams.get('group')).toBeNull();
     await page.goBack();
     await groups.waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('saves its query as a view, opens it again from the menu, and deletes it', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore');
     const save = page.getByRole('button', { name: 'Save view' });
     await save.waitFor();
@@ -236,8 +236,8 @@ describe('the events page', () => {
     await dialog.getByRole('button', { name: 'Delete view All refunds' }).click();
     await dialog.getByRole('region', { name: 'Own views' }).waitFor({ state: 'hidden' });
     expect((await hub.call('GET', '/api/v1/views', { cookie })).body).toEqual([]);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('shows a run from its first call to its last', async () => {
@@ -253,8 +253,8 @@ describe('the events page', () => {
         payload: { run_id: 'run-7', parent_call_id: n === 3 ? 'run-call-2' : null, tool_args: { n } },
       })),
     );
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?run_id=run-7');
     await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'step_2' }).click();
     const steps = page
@@ -265,13 +265,13 @@ describe('the events page', () => {
     await expect
       .poll(() => steps.getByRole('link').allTextContents())
       .toEqual(['step_1', 'step_2', 'step_3']);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('takes the value under the pointer into the query, or leaves it out', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore');
     const query = page.getByRole('combobox', { name: 'Query' });
     const grid = page.getByRole('grid', { name: 'Events' });
@@ -287,8 +287,8 @@ describe('the events page', () => {
     await expect.poll(() => query.inputValue()).toBe('-tool:refund');
     await grid.getByRole('row').nth(1).waitFor();
     await expect.poll(() => tools.count()).toBe(0);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('shows of a long run the newest 200 calls, and at a press those before', async () => {
@@ -304,8 +304,8 @@ describe('the events page', () => {
         payload: { run_id: 'run-long', tool_args: { n } },
       })),
     );
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?run_id=run-long');
     await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'long_449' }).click();
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });
@@ -319,13 +319,13 @@ describe('the events page', () => {
     await earlier.waitFor({ state: 'detached' });
     await expect.poll(() => steps.count()).toBe(450);
     await expect.poll(() => steps.first().textContent()).toMatch(/long_0\b.*\+0/);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('takes a range by its ends, in the zone of who looks, and refuses one that ends before it begins', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore');
     await page.getByRole('button', { name: /^Time range: Last 24 hours/ }).click();
     const range = page.getByRole('form', { name: 'Start and end' });
@@ -360,13 +360,13 @@ describe('the events page', () => {
       .getByRole('complementary', { name: 'Filters' })
       .getByText(/^[1-9][\d,]* matching events/)
       .waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('gives the filter as a file', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?tool_name=refund');
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -376,7 +376,7 @@ describe('the events page', () => {
     let text = '';
     for await (const part of stream) text += part;
     expect(text.trim().split('\n')).toHaveLength(120);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

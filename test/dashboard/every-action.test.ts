@@ -249,7 +249,7 @@ const acts: { readonly [name: string]: Act } = {
   },
 };
 
-let seen: View;
+let visit: View;
 let page: Page;
 /** The page hears nothing: what it knows is old when somebody else was faster. */
 let isDeaf = false;
@@ -270,8 +270,8 @@ beforeAll(async () => {
   await post('/api/v1/events', { events }, 'POST', { key, agent: 'shop-agent' });
   [{ id: event }] = (await hub.call('GET', '/api/v1/events?limit=1', { cookie })).body;
   approval = await ask(hub, key, { tool_name: 'queue_one', timeout: 3_600 }, 'shop-agent');
-  seen = await view(proxy.url, { cookie });
-  ({ page } = seen);
+  visit = await view(proxy.url, { cookie });
+  ({ page } = visit);
   await page.addInitScript('delete globalThis.SharedWorker');
   page.on('request', (request) => {
     if (/\/v1\//.test(request.url()) && !request.url().includes('/stream')) underWay.add(request);
@@ -286,8 +286,8 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 const refuse = ({ sends }: Act, status: number, retryAfter?: number): void => {

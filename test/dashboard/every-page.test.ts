@@ -12,9 +12,9 @@ import { seed } from './seed.ts';
 
 const { hub, cookie, key } = await hubWithKey();
 const proxy = await proxyOf(hub);
-const made = { approval: '', event: '', channel: '' };
+const recordIds = { approval: '', event: '', channel: '' };
 
-let seen: View;
+let visit: View;
 let page: Page;
 let stream: WebSocketRoute | null = null;
 
@@ -22,14 +22,14 @@ beforeAll(async () => {
   await seed(hub, cookie);
   await ask(hub, key, { tool_name: 'waits_long', timeout: 3_600 }, 'patient-agent');
   const get = async (path: string) => (await hub.call('GET', path, { cookie })).body;
-  made.approval = (await get('/api/v1/approvals?status=denied'))[0].id;
-  made.event = (await get('/api/v1/events?tool_name=deploy&limit=1'))[0].id;
-  made.channel = (await get('/api/v1/notifications/channels'))[0].id;
+  recordIds.approval = (await get('/api/v1/approvals?status=denied'))[0].id;
+  recordIds.event = (await get('/api/v1/events?tool_name=deploy&limit=1'))[0].id;
+  recordIds.channel = (await get('/api/v1/notifications/channels'))[0].id;
   const rule = { pattern: 'ruled-*', priority: 10, bundle_name: 'shop', env: 'production' };
   const { status } = await hub.call('POST', '/api/v1/assignment-rules', { cookie, body: rule });
   expect(status).toBe(201);
-  seen = await view(proxy.url, { cookie });
-  ({ page } = seen);
+  visit = await view(proxy.url, { cookie });
+  ({ page } = visit);
   // The page's own socket, so that it can be told that frames were missed.
   await page.addInitScript('delete globalThis.SharedWorker');
   await page.routeWebSocket(/stream\/dashboard/, (socket) => {
@@ -40,8 +40,8 @@ beforeAll(async () => {
   await page.locator('.live-live').waitFor();
 });
 afterAll(async () => {
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 const missedFrames = (): void => stream?.send('{"type":"resync"}');
@@ -54,7 +54,7 @@ const refuse = ({ api }: Row, status: number, retryAfter?: number): void => {
 };
 
 it('no page is without a row', () => {
-  const paths = Object.values(rowsOf(made)).map(({ path }) => pageAt(path.replace(/\?.*/, '')).path);
+  const paths = Object.values(rowsOf(recordIds)).map(({ path }) => pageAt(path.replace(/\?.*/, '')).path);
   // The others need no answer of the hub, or a list that may be empty.
   const without = new Set(['/evidence', '/me', '/admin/retention', '/admin/service-accounts']);
   const expected = [...pages, ...adminPages, ...ownPages]
@@ -104,11 +104,11 @@ async function expectStateWords(): Promise<void> {
   expect(texts).not.toMatch(wireWords);
 }
 
-const choice = rowsOfCommit(Object.keys(rowsOf(made)), 3);
+const choice = rowsOfCommit(Object.keys(rowsOf(recordIds)), 3);
 
 describe(`what a page shows (SEED=${choice.seed})`, { timeout: 30_000 }, () => {
   it.each(choice.rows)('%s', async (name) => {
-    const row = rowsOf(made)[name] as Row;
+    const row = rowsOf(recordIds)[name] as Row;
     const place = placeOf(row);
     // A page goes on by itself after a moment; of its parts it is the press that is tried.
     refuse(row, row.in ? 502 : 503);

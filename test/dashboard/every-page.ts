@@ -3,7 +3,7 @@
 import type { Locator, Page } from 'playwright-core';
 
 /** The records that rows name by id, made before the tests. */
-export interface Made {
+export interface RecordIds {
   readonly approval: string;
   readonly event: string;
   readonly channel: string;
@@ -31,7 +31,7 @@ const cellOf = (table: string, name: string) => (page: Page) =>
 const panel = (name: string | RegExp, text: string | RegExp) => (page: Page) =>
   page.getByRole('region', { name }).getByText(text).first();
 
-export const rowsOf = ({ approval, event, channel }: Made): { readonly [name: string]: Row } => ({
+export const rowsOf = ({ approval, event, channel }: RecordIds): { readonly [name: string]: Row } => ({
   Home: {
     path: '/',
     api: /\/stats\/overview/,

@@ -12,7 +12,7 @@ import { library, seed } from './seed.ts';
 
 const { hub, cookie, key } = await hubWithKey();
 const proxy = await proxyOf(hub);
-const made = { approval: '', event: '', channel: '' };
+const recordIds = { approval: '', event: '', channel: '' };
 const password = 'correct horse battery';
 
 const send = async (method: string, path: string, body: object, who: object = { cookie }) => {
@@ -25,9 +25,9 @@ beforeAll(async () => {
   await seed(hub, cookie);
   await ask(hub, key, { tool_name: 'waits_long', timeout: 3_600 }, 'patient-agent');
   const get = async (path: string) => (await hub.call('GET', path, { cookie })).body;
-  made.approval = (await get('/api/v1/approvals?status=denied'))[0].id;
-  made.event = (await get('/api/v1/events?tool_name=deploy&limit=1'))[0].id;
-  made.channel = (await get('/api/v1/notifications/channels'))[0].id;
+  recordIds.approval = (await get('/api/v1/approvals?status=denied'))[0].id;
+  recordIds.event = (await get('/api/v1/events?tool_name=deploy&limit=1'))[0].id;
+  recordIds.channel = (await get('/api/v1/notifications/channels'))[0].id;
   const rule = { pattern: 'ruled-*', priority: 10, bundle_name: 'shop', env: 'production' };
   await send('POST', '/api/v1/assignment-rules', rule);
 });
@@ -96,17 +96,17 @@ async function change(): Promise<void> {
 }
 
 describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
-  let seen: View;
+  let visit: View;
   let page: Page;
   beforeAll(async () => {
-    seen = await view(proxy.url, { cookie });
-    ({ page } = seen);
+    visit = await view(proxy.url, { cookie });
+    ({ page } = visit);
     await page.goto('/dashboard/');
     await page.locator('.live-live').waitFor();
   });
   afterAll(async () => {
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
   const status = (text: string | RegExp) => page.getByRole('status').filter({ hasText: text });
 
@@ -114,7 +114,7 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     // Pages and things; a part of a page is there with its page.
     const isThing = ({ path }: { readonly path: string }): boolean =>
       /^\/(?!me|admin\/(?!channels\/))\w+\/./.test(path);
-    const rows = Object.values(rowsOf(made)).filter(
+    const rows = Object.values(rowsOf(recordIds)).filter(
       (row) => (row.in?.[0] !== 'region' || isThing(row)) && !row.opens,
     );
     for (const row of rows) {
@@ -179,8 +179,8 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
   itAtNight('reads on every page what is theirs, and is told what is not', async () => {
     const second = 'second@example.com';
     const user = await send('POST', '/api/v1/users', { email: second, password, is_admin: true });
-    const seen = await view(hub.url, { cookie: await hub.login(second, password) });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie: await hub.login(second, password) });
+    const { page } = visit;
     const refused: string[] = [];
     await page.goto('/dashboard/admin/system');
     await page.getByText('Metrics since start').waitFor();
@@ -194,7 +194,9 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
       const address = settingsViews[path] ?? path;
       await go(page, address);
       const main = page.getByRole('main');
-      const row = Object.values(rowsOf(made)).find((one) => one.path === address && one.in === undefined);
+      const row = Object.values(rowsOf(recordIds)).find(
+        (one) => one.path === address && one.in === undefined,
+      );
       // Controls for admins are not there for others.
       if (row && !adminOnly.has(path)) await row.shows(page).waitFor();
       const says = adminWords[address];
@@ -203,7 +205,7 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
       expect(await main.getByRole('alert').count(), path).toBe(0);
     }
     expect(refused).toEqual([]);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

@@ -34,8 +34,8 @@ async function fileOf(page: Page, button: Locator): Promise<{ name: string; text
 itAtNight(
   'shows environments and reasons in the audit list, and of an entry the fields before and after',
   async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/audit?q=action%3Acontract.updated');
     const list = page.getByRole('table', { name: 'audit entries' });
     for (const name of ['Environment', 'Reason']) await list.getByRole('columnheader', { name }).waitFor();
@@ -49,14 +49,14 @@ itAtNight(
     await accessible(page);
     await page.goto('/dashboard/audit?q=action%3Akey.created');
     await list.getByRole('cell', { name: 'production' }).first().waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
 it('saves the bundle of one run, and the chain of a period that the offline check takes', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/runs');
   await page.getByRole('button', { name: 'Load sample run' }).click();
   await page.getByRole('link', { name: 'sample-session' }).waitFor();
@@ -111,6 +111,6 @@ it('saves the bundle of one run, and the chain of a period that the offline chec
   await expect.poll(() => range.getByRole('button', { name: 'Download range' }).isEnabled()).toBe(true);
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Download range');
   expect(await range.getByRole('alert').count()).toBe(0);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

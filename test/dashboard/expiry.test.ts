@@ -12,7 +12,7 @@ import { library } from './seed.ts';
 const { hub, cookie, key } = await tenantWithKey();
 let password = first;
 
-let seen: View;
+let visit: View;
 let channel: string;
 let provider: FakeProvider;
 
@@ -39,16 +39,16 @@ beforeAll(async () => {
   provider.play({ text: ['This is the answer.'] });
   const ai = { provider: 'hosted_a', api_key: 'k'.repeat(20), model: 'm', base_url: provider.url };
   expect((await hub.call('PUT', '/api/v1/settings/ai', { cookie, body: ai })).status).toBe(200);
-  seen = await view(hub.url, { cookie: await hub.login() });
-  seen.page.on('request', (asked) => {
+  visit = await view(hub.url, { cookie: await hub.login() });
+  visit.page.on('request', (asked) => {
     if (/\/(api\/)?v1\//.test(asked.url()) && !asked.url().includes('/stream')) underWay.add(asked);
   });
   for (const end of ['requestfinished', 'requestfailed'] as const) {
-    seen.page.on(end as 'requestfinished', (asked) => underWay.delete(asked));
+    visit.page.on(end as 'requestfinished', (asked) => underWay.delete(asked));
   }
   // A socket that tells nothing of the end of a session: the press is what meets it.
-  await seen.page.addInitScript('delete globalThis.SharedWorker');
-  await seen.page.routeWebSocket(/stream\/dashboard/, (socket) => {
+  await visit.page.addInitScript('delete globalThis.SharedWorker');
+  await visit.page.routeWebSocket(/stream\/dashboard/, (socket) => {
     const server = socket.connectToServer();
     server.onMessage((message) => {
       if (!isDeaf) socket.send(message);
@@ -57,7 +57,7 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await seen?.context.close();
+  await visit?.context.close();
   await provider?.close();
 });
 
@@ -66,7 +66,7 @@ let isDeaf = false;
 const underWay = new Set<Request>();
 
 async function ownCookie(): Promise<string> {
-  const cookies = await seen.context.cookies(hub.url);
+  const cookies = await visit.context.cookies(hub.url);
   return cookies.map(({ name, value }) => `${name}=${value}`).join('; ');
 }
 
@@ -85,12 +85,12 @@ async function signIn(): Promise<void> {
   isDeaf = false;
   if ((await hub.call('GET', '/api/v1/auth/me', { cookie: await ownCookie() })).status === 200) return;
   const [name = '', value = ''] = (await hub.login(undefined, password)).split('=');
-  await seen.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
+  await visit.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
 }
 
 /** In the dialog over the page. @param onAsked when it is there and can be sent */
 async function signInAgain(onAsked: () => void = () => undefined): Promise<void> {
-  const again = seen.page.getByRole('dialog', { name: 'Sign in again' });
+  const again = visit.page.getByRole('dialog', { name: 'Sign in again' });
   await again.getByLabel('Password').fill(password);
   onAsked();
   isDeaf = false;
@@ -102,7 +102,7 @@ const choice = rowsOfCommit(Object.entries(forms), 1);
 
 describe(`a session that ends (SEED=${choice.seed})`, () => {
   it.each(choice.rows)('under the form of %s', async (_, form) => {
-    const { page } = seen;
+    const { page } = visit;
     await signIn();
     await page.goto(`/dashboard${form.path === '/admin/channels/' ? `${form.path}${channel}` : form.path}`);
     await page.locator('.live-live').waitFor();
@@ -144,11 +144,11 @@ describe(`a session that ends (SEED=${choice.seed})`, () => {
     await press;
     await form.done(page).waitFor();
     if (form.fields?.['New password']) password = second;
-    noFaults(seen);
+    noFaults(visit);
   });
 
   itAtNight('under the playground, whose document, call and case stay', async () => {
-    const { page } = seen;
+    const { page } = visit;
     await signIn();
     await page.goto('/dashboard/test');
     const cases = page.getByRole('region', { name: 'Cases' });
@@ -165,11 +165,11 @@ describe(`a session that ends (SEED=${choice.seed})`, () => {
     await page.locator('.cm-line').filter({ hasText: '# typed into the playground' }).first().waitFor();
     await cases.getByRole('button', { name: 'Save case' }).click();
     await cases.getByRole('table').getByText('typed case').waitFor();
-    noFaults(seen);
+    noFaults(visit);
   });
 
   it('under the live tail, which opens again', async () => {
-    const { page } = seen;
+    const { page } = visit;
     await signIn();
     await page.goto('/dashboard/explore?view=tail');
     await page.getByText(/^No events since the tail opened/).waitFor();
@@ -177,6 +177,6 @@ describe(`a session that ends (SEED=${choice.seed})`, () => {
     await page.getByText('The hub rejected the live tail').waitFor();
     await signInAgain();
     await page.getByText(/^No events since the tail opened/).waitFor();
-    noFaults(seen);
+    noFaults(visit);
   });
 });

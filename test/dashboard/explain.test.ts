@@ -26,8 +26,8 @@ it('shows the compared values three steps from the overview, and what runs now',
   }));
   expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
   await deploy(library.replace('".env", ', ''));
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/');
   const count = await countPresses(page);
   // Range, query, row: the range takes a press more, which opens its choices.
@@ -46,6 +46,6 @@ it('shows the compared values three steps from the overview, and what runs now',
   await explain.getByText('1 line added, 1 line removed').waitFor();
   await explain.getByRole('link', { name: '2 similar calls in this range' }).waitFor();
   await accessible(page, 'twice');
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

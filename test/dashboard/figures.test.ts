@@ -44,8 +44,8 @@ const numberIn = async (place: Locator): Promise<number> =>
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
 it('the fleet and the inbox have the same figures on every page, and their parts add up', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   const main = page.getByRole('main');
   const figure = (name: string) => main.getByRole('link', { name: new RegExp(`^${name} `) });
   await page.goto('/dashboard/');
@@ -109,6 +109,6 @@ it('the fleet and the inbox have the same figures on every page, and their parts
   await main.getByRole('tab', { name: 'Mine 1' }).click();
   await expect.poll(() => queue.locator('.queue-item').count()).toBe(1);
   agents.close();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -32,8 +32,8 @@ beforeAll(async () => {
 }, 120_000);
 
 it('draws few of thousands of rows at a time, and loads at most 2,000', { timeout: 120_000 }, async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/fleet?view=agents');
   const table = page.getByRole('grid', { name: 'Agents' });
   await table.getByText(nameOf(0), { exact: true }).waitFor();
@@ -59,6 +59,6 @@ it('draws few of thousands of rows at a time, and loads at most 2,000', { timeou
   await page.keyboard.press('Enter');
   await table.getByText(nameOf(agents - 1), { exact: true }).waitFor();
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -17,11 +17,11 @@ const noRecords = ['/events/no-uuid', '/tools/no-uuid', '/contracts/nowhere', '/
 describe('the web console', () => {
   it('sets a new hub up, signs in, and is live, within 200 KB', async () => {
     await newHub.start();
-    const seen = await view(newHub.url);
-    const { page } = seen;
+    const visit = await view(newHub.url);
+    const { page } = visit;
     const sentAt = new Map<string, number>();
     const loads: { at: number; bytes: number }[] = [];
-    const session = await seen.context.newCDPSession(page);
+    const session = await visit.context.newCDPSession(page);
     await session.send('Network.enable');
     session.on('Network.requestWillBeSent', ({ requestId, wallTime }) =>
       sentAt.set(requestId, wallTime * 1000),
@@ -51,13 +51,13 @@ describe('the web console', () => {
     const first = loads.filter(({ at }) => at <= usableAt);
     expect(first.length).toBeGreaterThan(10);
     expect(first.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(200 * 1024);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('signs in where somebody wanted to go, and says why it cannot', async () => {
-    const seen = await view(hub.url, { theme: 'dark' });
-    const { page } = seen;
+    const visit = await view(hub.url, { theme: 'dark' });
+    const { page } = visit;
     await page.goto('/dashboard/inbox?view=decided');
     await page.getByLabel('E-mail').fill(email);
     await page.getByLabel('Password').fill('wrong horse battery');
@@ -69,29 +69,29 @@ describe('the web console', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'Inbox' }).waitFor();
     expect(page.url()).toBe(`${hub.url}/dashboard/inbox?view=decided`);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('says that an address has no record, without a Retry that cannot help', async () => {
     const cookie = await hub.login();
-    const seen = await view(hub.url, { cookie });
+    const visit = await view(hub.url, { cookie });
     for (const path of rowsOfRun(noRecords, 2)) {
-      await seen.page.goto(`/dashboard${path}`);
-      await seen.page
+      await visit.page.goto(`/dashboard${path}`);
+      await visit.page
         .getByRole('alert')
         .filter({ hasText: /not found/i })
         .waitFor();
-      expect(await seen.page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
+      expect(await visit.page.getByRole('button', { name: 'Retry' }).count()).toBe(0);
     }
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('says that it reconnects while the hub is away, and is live again by itself', async () => {
     const cookie = await hub.login();
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const state = page.getByRole('status');
     await page.goto('/dashboard/');
     await state.filter({ hasText: /^Live$/ }).waitFor();
@@ -108,18 +108,18 @@ describe('the web console', () => {
     }
     await reconnect(page);
     await state.filter({ hasText: /^Live$/ }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('asks for the password over the page when the session ends, and keeps what was typed', async () => {
     const cookie = await hub.login();
     await ask(hub, key);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/inbox');
     await page.getByLabel('Reason', { exact: true }).fill('because of this');
-    const other = await seen.context.newPage();
+    const other = await visit.context.newPage();
     await other.goto('/dashboard/policies');
     await other.getByRole('heading', { name: 'Policies' }).waitFor();
     // Nothing is pressed: the stream tells that the session is over, in every tab.
@@ -138,14 +138,14 @@ describe('the web console', () => {
     expect(await page.getByLabel('Reason', { exact: true }).inputValue()).toBe('because of this');
     await page.getByRole('button', { name: /^Approve/ }).click();
     await page.getByText(`Approved by ${email}`).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('leads by keys and names every page in the navigation', async () => {
     const cookie = await hub.login();
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     const main = page.getByRole('navigation', { name: 'Main' });
     await main.getByRole('link', { name: /^Overview/ }).waitFor();
@@ -155,14 +155,14 @@ describe('the web console', () => {
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('keeps theme and times by the menu of the person, which a first press loads, and signs out', async () => {
     const cookie = await hub.login();
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     const account = page.getByRole('button', { name: `Account ${email}` });
     await account.focus();
@@ -185,8 +185,8 @@ describe('the web console', () => {
     await menu.getByRole('menuitemcheckbox', { name: 'Times in UTC', checked: true }).waitFor();
     await menu.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByLabel('Password').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('signs in by a link that was made through the data folder, once', async () => {
@@ -194,16 +194,16 @@ describe('the web console', () => {
     expect(code).toBe(0);
     const [url = ''] = lines(text);
     expect(url).toMatch(new RegExp(`^${hub.url}/dashboard/#login=[\\w-]{43}$`));
-    const seen = await view(hub.url);
-    await seen.page.goto(url);
-    await seen.page.getByRole('heading', { name: 'Overview' }).waitFor();
-    expect(seen.page.url()).toBe(`${hub.url}/dashboard/`);
-    await seen.page.getByRole('button', { name: `Account ${email}` }).waitFor();
+    const visit = await view(hub.url);
+    await visit.page.goto(url);
+    await visit.page.getByRole('heading', { name: 'Overview' }).waitFor();
+    expect(visit.page.url()).toBe(`${hub.url}/dashboard/`);
+    await visit.page.getByRole('button', { name: `Account ${email}` }).waitFor();
     const other = await view(hub.url);
     await other.page.goto(url);
     await other.page.getByText(/This sign-in link is not valid/).waitFor();
     expect(hub.printed).not.toContain(url.slice(-43));
-    noFaults(seen);
-    await Promise.all([seen.context.close(), other.context.close()]);
+    noFaults(visit);
+    await Promise.all([visit.context.close(), other.context.close()]);
   });
 });

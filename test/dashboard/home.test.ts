@@ -12,10 +12,10 @@ const { hub, cookie } = await tenantOfFile();
 describe('the figures of the fleet', () => {
   it('follow agents that come and go, without asking for their list', async () => {
     const { key } = await hub.key(cookie);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const asked: string[] = [];
-    seen.context.on('request', (request) => asked.push(request.url()));
+    visit.context.on('request', (request) => asked.push(request.url()));
     const connected = (tab: typeof page, value: string) =>
       tab.locator('.figure', { hasText: 'Connected agents' }).getByText(value, { exact: true }).waitFor();
     await page.goto('/dashboard/');
@@ -24,7 +24,7 @@ describe('the figures of the fleet', () => {
     await agents.open('agent-7');
     await connected(page, '1');
     // A tab that is opened later shares the connection, which told the numbers before.
-    const later = await seen.context.newPage();
+    const later = await visit.context.newPage();
     await later.goto('/dashboard/');
     await connected(later, '1');
     // An agent is known where it was last seen, and connected where its stream is.
@@ -42,8 +42,8 @@ describe('the figures of the fleet', () => {
     // The first steps of a new hub ask for one agent, to name it.
     const lists = asked.filter((url) => url.includes('/agents/status') && !url.endsWith('?limit=1'));
     expect(lists).toEqual([]);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -68,8 +68,8 @@ describe('calls of the chosen range and environment', () => {
       }));
       expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
     }
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const numberIn = async (place: ReturnType<Page['locator']>): Promise<number> =>
       Number((await place.textContent())?.replaceAll(/\D/g, ''));
     for (const [scope, calls, denied] of [
@@ -95,14 +95,14 @@ describe('calls of the chosen range and environment', () => {
       }
     }
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
 it('shows the figures of the range before, until a person turns the comparison off for all pages', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   const range = page.getByRole('button', { name: /^Time range/ });
   const compare = page.getByRole('button', { name: 'Compare with previous' });
   const before = figure(page, 'Calls').getByText('none in the range before');
@@ -132,8 +132,8 @@ it('shows the figures of the range before, until a person turns the comparison o
   await page.goto('/dashboard/explore');
   await range.click();
   expect(await compare.getAttribute('title')).toMatch(/^Only Overview/);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 describe('what needs attention', () => {
@@ -141,8 +141,8 @@ describe('what needs attention', () => {
     await hub.call('POST', '/api/v1/contracts/import', { cookie, body: { yaml_content: library } });
     const deploy = { cookie, body: { env: 'production' } };
     expect((await hub.call('POST', '/api/v1/compositions/shop/deploy', deploy)).status).toBe(201);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     const attention = page.getByRole('region', { name: /^Needs attention/ });
     await attention
@@ -161,15 +161,15 @@ describe('what needs attention', () => {
     await page.waitForURL((url) => url.searchParams.get('q') === 'verdict:denied contract:no-prod-sql');
     expect(new URL(page.url()).searchParams.get('env')).toBe('production');
     await page.getByRole('grid', { name: 'Events' }).getByText('tool-1').first().waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('leads to the approval that expires next, at 360 px too', async () => {
     const { key } = await hub.key(cookie);
     const id = await ask(hub, key, { tool_name: 'urgent_tool', timeout: 100 }, 'hurried');
-    const seen = await view(hub.url, { cookie, width: 360, height: 740 });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie, width: 360, height: 740 });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await figure(page, 'Pending approvals')
       .getByText(/^the next expires in/)
@@ -180,7 +180,7 @@ describe('what needs attention', () => {
     await accessible(page);
     await item.getByRole('link', { name: 'Review urgent_tool' }).click();
     await page.waitForURL((url) => url.pathname.endsWith(id));
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

@@ -14,7 +14,7 @@ import { hostile, looked, settled } from './strangers.ts';
 const { hub, cookie, key } = await tenantWithKey();
 const ids = { tool: '', channel: '' };
 
-let seen: View;
+let visit: View;
 let page: Page;
 /** Answers of the hub that no text may cause. */
 const failures: string[] = [];
@@ -44,17 +44,17 @@ beforeAll(async () => {
     );
   for (let n = 0; n < 8; n += 1)
     await ask(hub, key, { tool_name: `alone-${n}`, timeout: 3_600 }, `alone-${n}`);
-  seen = await view(hub.url, { cookie });
-  ({ page } = seen);
+  visit = await view(hub.url, { cookie });
+  ({ page } = visit);
   page.on('response', (answer) => {
     if (answer.status() >= 500 && answer.status() !== 502)
       failures.push(`${answer.status()} ${answer.url().slice(0, 200)}`);
   });
 }, 120_000);
 afterAll(async () => {
-  noFaults(seen);
+  noFaults(visit);
   expect(failures).toEqual([]);
-  await seen.context.close();
+  await visit.context.close();
 });
 
 /** Waits for the page, or for its words about a thing that does not exist. */

@@ -144,8 +144,8 @@ describe('texts of strangers', () => {
   });
 
   it('stay texts on every page, on a screen and on a phone', { timeout: 240_000 }, async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const wrong: string[] = [];
     for (const path of rowsOfRun([...everyPage.map((one) => one.path), ...details], 6)) {
       await page.goto(`/dashboard${path}`);
@@ -162,20 +162,20 @@ describe('texts of strangers', () => {
       wrong.push(...(await looked(page, path)));
     }
     expect(wrong.join('\n')).toBe('');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it.runIf(isNightly)('leave every page as accessible as it was', { timeout: 120_000 }, async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     for (const { path } of everyPage) {
       await page.goto(`/dashboard${path}`);
       await page.locator('main h1').first().waitFor();
       await page.evaluate(settled);
       await accessible(page, 'twice');
     }
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

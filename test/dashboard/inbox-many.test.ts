@@ -40,8 +40,8 @@ const queue = (page: Page) => page.getByRole('grid', { name: 'Approvals' });
 it('opens the call that expires first, counts all, and reaches the last one', {
   timeout: 120_000,
 }, async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   await page.getByRole('heading', { name: 'urgent' }).waitFor();
   await page.getByText(`${1 + groupSize + singles} pending calls.`).waitFor();
@@ -61,8 +61,8 @@ it('opens the call that expires first, counts all, and reaches the last one', {
   await page.getByRole('heading', { name: `single_${singles - 1}` }).waitFor();
   await page.keyboard.press('k');
   await page.getByRole('heading', { name: `single_${singles - 2}` }).waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight(
@@ -71,8 +71,8 @@ itAtNight(
     timeout: 120_000,
   },
   async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.clock.install();
     await page.route('**/api/v1/approvals/*', (route) =>
       route.request().method() === 'PUT'
@@ -101,15 +101,15 @@ itAtNight(
     await bar.getByText('The hub refuses this call.').waitFor();
     await bar.getByRole('button', { name: 'Close' }).click();
     await bar.waitFor({ state: 'hidden' });
-    await seen.context.close();
+    await visit.context.close();
   },
 );
 
 it('reviews a group in parts: only the calls that were visible are decided', {
   timeout: 120_000,
 }, async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.clock.install();
   await page.goto('/dashboard/inbox?env=staging');
   await queue(page)
@@ -146,16 +146,16 @@ it('reviews a group in parts: only the calls that were visible are decided', {
     ),
   );
   expect(states.map(({ body }) => body.status)).toEqual(['approved', 'approved', 'pending']);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('lists the calls that a person has taken', { timeout: 60_000 }, async () => {
   const id = await askOne('taken_tool', 0, 20_000);
   const me = (await hub.call('GET', '/api/v1/auth/me', { cookie })).body.user_id;
   await hub.call('PUT', `/api/v1/approvals/${id}/assignee`, { cookie, body: { user_id: me } });
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   await page.getByRole('tab', { name: 'Mine' }).click();
   await page.getByRole('heading', { name: 'taken_tool' }).waitFor();
@@ -163,6 +163,6 @@ itAtNight('lists the calls that a person has taken', { timeout: 60_000 }, async 
   await accessible(page);
   await page.keyboard.press('m');
   await page.getByText('No approvals taken').waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

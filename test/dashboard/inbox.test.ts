@@ -39,8 +39,8 @@ it('clears forty calls, three groups of ten and ten single ones, in at most 45 k
     ...['refund', 'transfer', 'payout'].map((tool, at) => askMany(tool, 10, 600 + at * 100)),
     ...Array.from({ length: 10 }, (_, n) => askMany(`single_${n}`, 1, 1_200 + n)),
   ]);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   const queue = page.getByRole('grid', { name: 'Approvals' });
   await expect.poll(() => queue.getByRole('button', { name: /^Review 10/ }).count()).toBe(3);
@@ -81,14 +81,14 @@ it('clears forty calls, three groups of ten and ten single ones, in at most 45 k
   }
   await expect.poll(waiting).toBe(0);
   expect(keys).toBeLessThanOrEqual(45);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('opens one call on a phone without a tap, and denies it with one', async () => {
   await askMany('on_phone', 2, 900);
-  const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   await page.getByText('1 of 2').waitFor();
   await card(page).getByText('on_phone number 0').waitFor();
@@ -100,14 +100,14 @@ itAtNight('opens one call on a phone without a tap, and denies it with one', asy
   await expect.poll(() => page.getByRole('button', { name: 'Deny' }).isEnabled()).toBe(true);
   await page.getByRole('button', { name: 'Deny' }).tap();
   await expect.poll(waiting).toBe(0);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('takes a call, and snoozes it for this browser', async () => {
   const [id = ''] = await askMany('later', 1, 900);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   await card(page).getByText('later number 0').waitFor();
   await page.keyboard.press('m');
@@ -128,8 +128,8 @@ it('takes a call, and snoozes it for this browser', async () => {
   await card(page).getByText('later number 0').waitFor();
   await accessible(page);
   await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('shows at once that another person took a call', async () => {
@@ -138,8 +138,8 @@ it('shows at once that another person took a call', async () => {
   const body = { email, password: 'correct horse battery', roles: [{ role: 'approver', env: '*' }] };
   const added = await hub.call('POST', '/api/v1/users', { cookie, body });
   const second = await hub.login(email, body.password);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   await card(page).getByText('shared number 0').waitFor();
   await page.getByText('Live', { exact: true }).first().waitFor();
@@ -150,14 +150,14 @@ it('shows at once that another person took a call', async () => {
   expect(taken.status).toBe(200);
   await card(page).getByText(`taken by ${email}`).waitFor();
   await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('takes a group back by a key, and drops a decision with the connection', async () => {
   const ids = await askMany('undone', 2, 900);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   await page.locator('.live-live').waitFor();
   const bar = page.getByRole('region', { name: 'Bulk decision' });
@@ -177,6 +177,6 @@ it('takes a group back by a key, and drops a decision with the connection', asyn
   await page.locator('.live-live').waitFor();
   const { body } = await hub.call('GET', `/api/v1/approvals/${ids[0]}`, { cookie });
   expect(body.status).toBe('pending');
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -60,8 +60,8 @@ const widths = rowsOfCommit([1440, 360], 1);
 
 it.each(widths.rows)('no page breaks a rule of axe-core at %d px', { timeout: 240_000 }, async (width) => {
   const { rows, seed: choice } = rowsOfCommit(places, 3);
-  const seen = await view(hub.url, { cookie, width });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width });
+  const { page } = visit;
   const faults: string[] = [];
   const auditAt = async (path: string): Promise<void> => {
     await expect.poll(() => page.locator('[aria-busy=true], .skeleton').count(), { message: path }).toBe(0);
@@ -79,8 +79,8 @@ it.each(widths.rows)('no page breaks a rule of axe-core at %d px', { timeout: 24
     await auditAt(path);
   }
   expect(faults, `SEED=${choice}`).toEqual([]);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 describe('keys alone', () => {
@@ -93,8 +93,8 @@ describe('keys alone', () => {
       1,
     ),
   )('peek at a row of the page at g %s and come back to it', async (key, name, row, title) => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await goTo(page, key, name);
@@ -106,13 +106,13 @@ describe('keys alone', () => {
     await page.keyboard.press('Escape');
     await peek.waitFor({ state: 'hidden' });
     await expect.poll(() => hasFocus(first)).toBe(true);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('open the page of a row by Enter, and come back by the browser', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await goTo(page, 'f', 'Fleet');
@@ -124,13 +124,13 @@ describe('keys alone', () => {
     await page.getByRole('heading', { name: 'Agent shop-agent-0', level: 1 }).waitFor();
     await page.goBack();
     await page.getByRole('heading', { name: 'Fleet', level: 1 }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('make a key and revoke it', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await openAccount(page, 'Keys');
@@ -150,13 +150,13 @@ describe('keys alone', () => {
     await tabTo(page, dialog.getByRole('button', { name: 'Revoke key' }));
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Revoke by keys' }).waitFor({ state: 'detached' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('choose a theme and add a user in the settings, where each button names its person', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await openAccount(page, 'Profile');
@@ -175,13 +175,13 @@ describe('keys alone', () => {
     await tabTo(page, page.getByRole('button', { name: 'Change roles of keys@example.com' }));
     await tabTo(page, page.getByRole('button', { name: 'Remove keys@example.com' }));
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('leave the editor of a dialog by Escape, which closes the dialog only from its other controls', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const dialog = page.getByRole('dialog', { name: 'New contract' });
@@ -200,13 +200,13 @@ describe('keys alone', () => {
     await dialog.locator('.cm-line').filter({ hasText: '# kept' }).waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('begin a page at its top, and lead from the navigation into it', async () => {
-    const seen = await view(hub.url, { cookie, height: 500 });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie, height: 500 });
+    const { page } = visit;
     await page.goto('/dashboard/admin/system');
     await page.getByRole('region', { name: 'Node metrics' }).waitFor();
     const top = (): Promise<number> => page.getByRole('main').evaluate((main) => main.scrollTop);
@@ -219,7 +219,7 @@ describe('keys alone', () => {
     await expect.poll(top).toBe(0);
     await page.keyboard.press('Tab');
     await expect.poll(() => hasFocus(page.getByRole('tab', { name: 'Contracts' }))).toBe(true);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

@@ -10,8 +10,8 @@ const { hub, cookie } = await tenantOfFile();
 
 describe('the keys page', () => {
   it('makes a key, shows it once, and revokes it', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/admin/keys');
     await page.getByText('No API keys yet').waitFor();
     await page.getByRole('button', { name: 'Create key' }).click();
@@ -30,14 +30,14 @@ describe('the keys page', () => {
     await dialog.getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('No API keys yet').waitFor();
     expect((await hub.call('GET', '/api/v1/stats/overview', { key: key ?? '' })).status).toBe(401);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('keeps what was typed in a dialog while the session ends and is begun again', async () => {
     const own = await hub.login();
-    const seen = await view(hub.url, { cookie: own });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie: own });
+    const { page } = visit;
     await page.goto('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Create key' });
@@ -60,14 +60,14 @@ describe('the keys page', () => {
       .waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('No API keys yet').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('says how many streams one key has open, and ends those alone', async () => {
     const [one, other] = [await hub.key(cookie), await hub.key(cookie)];
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Revoke' }).nth(1).waitFor();
     const first = new AgentStreams(hub, one.key);
@@ -90,16 +90,16 @@ describe('the keys page', () => {
     await dialog.getByRole('button', { name: 'Revoke key' }).click();
     await page.getByText('No API keys yet').waitFor();
     first.close();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('remembers theme, hidden columns and density for each person by themselves', async () => {
     const other = { email: hub.emailOf('other'), password: 'correct horse battery' };
     expect((await hub.call('POST', '/api/v1/users', { cookie, body: other })).status).toBe(201);
     await hub.key(cookie);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Columns for keys' }).click();
     await page.getByRole('menuitemcheckbox', { name: 'Prefix' }).click();
@@ -112,23 +112,23 @@ describe('the keys page', () => {
     await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark');
     // Somebody else on the same browser.
     const [name = '', value = ''] = (await hub.login(other.email, other.password)).split('=');
-    await seen.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
+    await visit.context.addCookies([{ name, value, url: hub.url, httpOnly: true }]);
     await page.goto('/dashboard/admin/keys');
     await page.getByRole('columnheader', { name: 'Prefix' }).waitFor();
     await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('light');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('offers nothing that a member may not do', async () => {
     const member = { email: hub.emailOf('member'), password: 'correct horse battery' };
     expect((await hub.call('POST', '/api/v1/users', { cookie, body: member })).status).toBe(201);
-    const seen = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie: await hub.login(member.email, member.password) });
+    const { page } = visit;
     await page.goto('/dashboard/admin/keys');
     await page.getByText('Only admins can create and revoke keys.').waitFor();
     expect(await page.getByRole('button', { name: 'Create key' }).count()).toBe(0);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

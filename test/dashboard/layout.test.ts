@@ -27,8 +27,8 @@ async function drag(page: Page, what: Locator, distance: number): Promise<void> 
 }
 
 it('moves the border of the peek by drag and by keys, within its limits, and remembers it', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'read_file' }).click();
   const peek = page.getByRole('complementary', { name: 'Event', exact: true });
@@ -57,13 +57,13 @@ it('moves the border of the peek by drag and by keys, within its limits, and rem
   await page.setViewportSize({ width: 1_440, height: 900 });
   await border.dblclick();
   await expect.poll(() => widthOf(peek)).toBe(480);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('moves the border of the inbox', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   const list = page.getByRole('grid', { name: 'Approvals' });
   const border = page.getByRole('separator', { name: 'Width of the list' });
@@ -75,13 +75,13 @@ itAtNight('moves the border of the inbox', async () => {
   await accessible(page);
   await page.reload();
   await expect.poll(() => widthOf(list)).toBe(496);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('moves the border of the filters beside the calls', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   const filters = page.getByRole('complementary', { name: 'Filters' });
   const border = page.getByRole('separator', { name: 'Width of the filters' });
@@ -94,8 +94,8 @@ itAtNight('moves the border of the filters beside the calls', async () => {
   await page.setViewportSize({ width: 1_000, height: 900 });
   await expect.poll(() => widthOf(page.getByRole('region', { name: 'events' }))).toBeGreaterThan(400);
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 /** Pins a column, or unpins it. */
@@ -123,8 +123,8 @@ it('cuts an id in the middle where its column is too narrow, and has the query o
   const long = `checkout-of-the-european-shop-in-production-${'0'.repeat(30)}-7`;
   const events = [{ call_id: '2', agent_id: long, tool_name: 'a_tool', verdict: 'call_allowed' }];
   expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   const row = page.getByRole('grid', { name: 'Events' }).getByRole('row').filter({ hasText: 'a_tool' });
   /** True if the end of the id stands over its text. */
@@ -150,8 +150,8 @@ it('cuts an id in the middle where its column is too narrow, and has the query o
   await expect
     .poll(async () => (await edges()).top.map(Math.round))
     .toSatisfy(([query, group]) => query + 30 < group);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight(
@@ -163,8 +163,8 @@ itAtNight(
       timestamp: new Date(Date.now() - 60_000).toISOString(),
     }));
     expect((await hub.call('POST', '/api/v1/events', { key, body: { events: others } })).status).toBe(200);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore');
     const table = page.getByRole('grid', { name: 'Events' });
     const head = (name: string) => table.getByRole('columnheader', { name, exact: true });
@@ -216,16 +216,16 @@ itAtNight(
     await pinAgent();
     await expect.poll(names).not.toEqual(['Time', 'Agent']);
     await expect.poll(() => widthOf(head('Tool'))).toBe(before);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
 itAtNight(
   'keeps the checkboxes of pinned rows in sight, and changes the width of a column without a sort',
   async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/fleet?view=agents');
     const table = page.getByRole('grid', { name: 'Agents' });
     const calls = table.getByRole('columnheader', { name: 'Calls', exact: true });
@@ -248,18 +248,18 @@ itAtNight(
     for (const box of boxes) await box.click({ trial: true });
     await scroll.evaluate((box) => box.scrollTo(0, 0));
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
 itAtNight('opens the next and the previous call by a swipe on a phone, and decides none', async () => {
-  const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+  const { page } = visit;
   await page.goto('/dashboard/inbox');
   const place = page.getByRole('navigation', { name: 'Pending approvals' });
   await place.getByText('1 of 3').waitFor();
-  const session = await seen.context.newCDPSession(page);
+  const session = await visit.context.newCDPSession(page);
   const swipe = async (distance: number, down = 0): Promise<void> => {
     const card = await page.getByRole('article').boundingBox();
     const from = { x: 180, y: (card?.y ?? 0) + 40 };
@@ -285,17 +285,17 @@ itAtNight('opens the next and the previous call by a swipe on a phone, and decid
   const { body } = await hub.call('GET', '/api/v1/approvals?status=pending', { cookie });
   expect(body).toHaveLength(3);
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('has rows of 44 pixels for fingers', async () => {
-  const seen = await view(hub.url, { cookie, width: 1440, touch: true });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 1440, touch: true });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   const row = page.getByRole('grid', { name: 'Events' }).getByRole('row').nth(1);
   await row.getByRole('link').waitFor();
   expect((await row.boundingBox())?.height).toBe(44);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

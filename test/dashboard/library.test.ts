@@ -73,8 +73,8 @@ const typeBetweenTasks = `(async () => {
 
 describe('the form of a contract', () => {
   it('offers what fits the place, tools that agents called, and explains a word under the pointer', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'New contract' }).click();
     const form = page.getByRole('dialog', { name: 'New contract' });
@@ -98,13 +98,13 @@ describe('the form of a contract', () => {
         );
       })
       .toBe(true);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('offers tools that the hub tells of only after one was begun', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     let release = (): void => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;
@@ -119,13 +119,13 @@ describe('the form of a contract', () => {
     await typeAnew(page, form, 'tool: wi');
     release();
     await take(form, /wire_transfer/, 'tool: wire_transfer');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('loses no letter of fast typing, and keeps focus and list while the page learns of changes', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies');
     await page.locator('.live-live').waitFor();
     await page.getByRole('button', { name: 'New contract' }).click();
@@ -158,16 +158,16 @@ describe('the form of a contract', () => {
     await page.keyboard.type('re_t');
     await form.locator('.cm-line').filter({ hasText: 'tool: wire_t' }).waitFor();
     await form.getByRole('option', { name: /wire_transfer/ }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
     'keeps everything that was typed while the session ends, in each field, and saves it then',
     async () => {
       const own = await hub.login();
-      const seen = await view(hub.url, { cookie: own });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie: own });
+      const { page } = visit;
       await page.goto('/dashboard/policies');
       await page.getByRole('button', { name: 'New contract' }).click();
       const form = page.getByRole('dialog', { name: 'New contract' });
@@ -193,8 +193,8 @@ describe('the form of a contract', () => {
         description: 'All of this stays',
         tags: ['one', 'two'],
       });
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });
@@ -213,8 +213,8 @@ describe('versions of a contract', () => {
       });
       expect(answer.status).toBe(200);
     }
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/contracts/watch-refunds');
     const panel = page.getByRole('region', { name: 'Contract watch-refunds' });
     const changed = panel.getByRole('region', { name: 'Changes' });
@@ -232,15 +232,15 @@ describe('versions of a contract', () => {
     await panel.getByText(/version 4,/).waitFor();
     const { body } = await hub.call('GET', '/api/v1/contracts/watch-refunds', { cookie });
     expect(body.definition.then.message).toBe('A refund of {args.amount} is large');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
 describe('a bundle that is brought in', () => {
   itAtNight('comes from a file, is checked while it is read, and is taken apart', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies');
     await page.getByRole('button', { name: 'Import bundle' }).click();
     const dialog = page.getByRole('dialog', { name: 'Import bundle' });
@@ -266,8 +266,8 @@ describe('a bundle that is brought in', () => {
     await dialog.getByRole('button', { name: 'Import bundle' }).click();
     await page.getByText('Import complete: 3 contracts added, no contracts updated.').waitFor();
     await page.getByRole('table').getByRole('link', { name: 'file-no-secrets' }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 

@@ -22,8 +22,8 @@ it('cuts a long id of a facet in the middle: its end is in sight, and no second 
   }));
   const sent = await hub.call('POST', '/api/v1/events', { key, agent: 'shop-agent-0', body: { events } });
   expect(sent.status).toBe(200);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore');
   const filters = page.getByRole('complementary', { name: 'Filters' });
   await filters.getByText('2 matching events').waitFor();
@@ -42,6 +42,6 @@ it('cuts a long id of a facet in the middle: its end is in sight, and no second 
   // The last letters are those of the attribute where the id is cut, and hidden where it is not.
   expect(longBefore?.equals(longAfter ?? longBefore)).toBe(false);
   expect(shortBefore?.equals(shortAfter ?? Buffer.alloc(0))).toBe(true);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

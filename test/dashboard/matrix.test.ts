@@ -12,9 +12,9 @@ const agents = new AgentStreams(hub, key);
 beforeAll(async () => {
   const hashes: string[] = [];
   for (const text of [library, library.replace('.env', '.secret')]) {
-    const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
-    hashes.push(made.body.revision_hash);
-    const path = `/api/v1/bundles/shop/${made.body.version}/deploy`;
+    const bundle = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
+    hashes.push(bundle.body.revision_hash);
+    const path = `/api/v1/bundles/shop/${bundle.body.version}/deploy`;
     expect((await hub.call('POST', path, { cookie, body: { env: 'production' } })).status).toBe(201);
   }
   const running = (hash: string | undefined): string =>
@@ -26,8 +26,8 @@ beforeAll(async () => {
 });
 
 it('answers in two steps who runs an old version, and since when', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/');
   const count = await countPresses(page);
   await page
@@ -66,13 +66,13 @@ it('answers in two steps who runs an old version, and since when', async () => {
   await page.getByRole('grid', { name: 'Agents' }).getByText('silent-1').waitFor();
   await page.getByRole('radio', { name: 'Production' }).check({ force: true });
   await expect.poll(() => grid.getByRole('columnheader').count()).toBe(2);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('shows on one axis when an agent was connected, and which documents it got', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/agents/behind-1');
   const lanes = page.getByRole('region', { name: 'Timeline' });
   await lanes.getByText(/^Connected by sse, .* to now$/).waitFor({ state: 'attached' });
@@ -85,8 +85,8 @@ itAtNight('shows on one axis when an agent was connected, and which documents it
   await expect.poll(() => lanes.getByText('None in this range').count()).toBe(3);
   await page.getByRole('button', { name: /^Time range/ }).click();
   await page.getByRole('dialog', { name: 'Time range' }).waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('counts the calls of an agent by tool as they come', async () => {
@@ -96,26 +96,26 @@ it('counts the calls of an agent by tool as they come', async () => {
     expect((await hub.call('POST', '/api/v1/events', { key, agent: 'behind-1', body })).status).toBe(200);
   };
   await send('first');
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/agents/behind-1/tools');
   const row = page.getByRole('region', { name: 'Coverage' }).getByRole('row', { name: /read_ledger/ });
   await row.getByText('1', { exact: true }).waitFor();
   await send('second');
   await row.getByText('2', { exact: true }).waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('is usable at 360 px, and follows agents that go', async () => {
-  const seen = await view(hub.url, { cookie, width: 360, height: 740 });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 360, height: 740 });
+  const { page } = visit;
   await page.goto('/dashboard/fleet');
   await page.getByRole('button', { name: 'v2 2 of 4 agents' }).waitFor();
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(360);
   await accessible(page);
   agents.close();
   await page.getByText('no agents').first().waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

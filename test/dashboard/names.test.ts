@@ -48,8 +48,8 @@ describe.each(rowsOfRun([1440, 1024, 360], 1))('at %d px', (width) => {
   it('every page is a link of the navigation that begins with its name, and leads there', {
     timeout: 120_000,
   }, async () => {
-    const seen = await view(hub.url, { cookie, width, height: 800 });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie, width, height: 800 });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('status').filter({ hasText: /^Live/ }).waitFor();
     for (const name of pages) {
@@ -66,8 +66,8 @@ describe.each(rowsOfRun([1440, 1024, 360], 1))('at %d px', (width) => {
       await page.getByRole('menuitem', begins(name)).click();
       await page.getByRole('heading', { ...begins(name), level: 1 }).waitFor();
     }
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('fields and buttons begin with their names', async () => {
@@ -79,8 +79,8 @@ describe.each(rowsOfRun([1440, 1024, 360], 1))('at %d px', (width) => {
     await first.context.close();
 
     await ask(hub, key, {}, `named-${width}`);
-    const seen = await view(hub.url, { width, height: 800 });
-    const { page } = seen;
+    const visit = await view(hub.url, { width, height: 800 });
+    const { page } = visit;
     await page.goto('/dashboard/admin/keys');
     await page.getByRole('textbox', begins('E-mail')).fill(hub.emailOf('admin'));
     await page.getByLabel('Password').fill('correct horse battery');
@@ -93,8 +93,8 @@ describe.each(rowsOfRun([1440, 1024, 360], 1))('at %d px', (width) => {
     await page.getByRole('textbox', begins('Reason')).waitFor();
     await page.getByRole('button', begins('Approve')).waitFor();
     await page.getByRole('button', begins('Deny')).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -114,8 +114,8 @@ describe('the parts of pages, for an admin', () => {
     expect((await hub.call('POST', '/api/v1/events', { key, body: { events: [event] } })).status).toBe(200);
     expect((await hub.call('POST', '/api/v1/sample-run', { cookie })).status).toBeLessThan(300);
     for (const agent of ['named-a', 'named-b']) await ask(hub, key, { tool_name: 'named_group' }, agent);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const open = (path: string) => go(page, path);
     const tabs = async (...names: string[]): Promise<void> => {
       for (const name of names) await page.getByRole('tab', begins(name)).click();
@@ -170,16 +170,16 @@ describe('the parts of pages, for an admin', () => {
     );
     await open('/admin/keys');
     await button(page, 'Retry').waitFor();
-    noFaults(seen);
+    noFaults(visit);
     agents.close();
-    await seen.context.close();
+    await visit.context.close();
   });
 });
 
 describe('while nobody looks', () => {
   it('the title counts what waits, and who opted in is told once by the browser, which leads to the call', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page, context } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page, context } = visit;
     await context.grantPermissions(['notifications']);
     // The browser of a test shows no notification: what is asked of it is kept.
     await page.addInitScript(`
@@ -208,8 +208,8 @@ describe('while nobody looks', () => {
     await page.addInitScript(`Notification.permission = 'denied'`);
     await page.goto('/dashboard/inbox');
     await page.getByRole('button', { name: 'Turn on notifications' }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -218,8 +218,8 @@ describe('a browser whose clock is an hour wrong', () => {
     'counts down by the clock of the hub (%d ms)',
     async (wrong) => {
       await ask(hub, key, { tool_name: `clock_${wrong}`, timeout: 800 }, `clock-${wrong}`);
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.addInitScript(`const own = Date.now; Date.now = () => own() + ${wrong};`);
       await page.goto(`/dashboard/inbox?search=clock_${wrong}`);
       const card = page.getByRole('article', { name: /^Approval of clock_/ });
@@ -227,16 +227,16 @@ describe('a browser whose clock is an hour wrong', () => {
       await card.getByText(/asked (just now|\d+ s ago)/).waitFor();
       await card.getByRole('button', begins('Approve')).click();
       await card.getByText('Approved by admin@example.com').waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });
 
 describe('a page without the clipboard of secure pages', () => {
   it('copies the first snippet all the same', async () => {
-    const seen = await view(empty.hub.url, { cookie: empty.cookie });
-    const { page } = seen;
+    const visit = await view(empty.hub.url, { cookie: empty.cookie });
+    const { page } = visit;
     await page.addInitScript(`Object.defineProperty(navigator, 'clipboard', { value: undefined });
       globalThis.copied = null;
       document.execCommand = (name) => { globalThis.copied = name === 'copy' ? String(document.activeElement.value) : null; return true; };`);
@@ -248,15 +248,15 @@ describe('a page without the clipboard of secure pages', () => {
     await page.evaluate('document.execCommand = () => false');
     await page.getByRole('button', { name: 'Copy code' }).click();
     await page.getByText('The browser blocked the clipboard. Select the code and copy it.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
 describe('a hub that somebody else sets up first', () => {
   it('says so and leads to the sign-in', async () => {
-    const seen = await view(newHub.url);
-    const { page } = seen;
+    const visit = await view(newHub.url);
+    const { page } = visit;
     await page.goto('/dashboard/inbox');
     await page.getByRole('textbox', begins('E-mail')).fill('late@example.com');
     await page.getByLabel('Password').fill('correct horse battery');
@@ -264,7 +264,7 @@ describe('a hub that somebody else sets up first', () => {
     await page.getByRole('button', begins('Create admin')).click();
     await page.getByText(/^Another user already set up this hub/).waitFor();
     await page.getByRole('button', begins('Sign in')).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

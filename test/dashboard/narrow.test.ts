@@ -20,8 +20,8 @@ const tooWide = `[...document.querySelectorAll('html, main')]
   .map((one) => (one.className || one.tagName) + ' ' + one.scrollWidth + ' > ' + one.clientWidth)`;
 
 it('every page and panel fits 360 px', { timeout: 120_000 }, async () => {
-  const seen = await view(hub.url, { cookie, width: 360, height: 740 });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 360, height: 740 });
+  const { page } = visit;
   const wide: string[] = [];
   const { rows, seed: choice } = rowsOfCommit(places, 6);
   for (const place of rows) {
@@ -33,13 +33,13 @@ it('every page and panel fits 360 px', { timeout: 120_000 }, async () => {
     for (const one of (await page.evaluate(tooWide)) as string[]) wide.push(`${place}: ${one}`);
   }
   expect(wide, `SEED=${choice}`).toEqual([]);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('has room for a finger on every button of the top bar, which stand beside each other', async () => {
-  const seen = await view(hub.url, { cookie, width: 360, height: 740 });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 360, height: 740 });
+  const { page } = visit;
   await page.goto('/dashboard/');
   const bar = page.getByRole('banner');
   await bar.getByText('Live', { exact: true }).waitFor();
@@ -53,13 +53,13 @@ it('has room for a finger on every button of the top bar, which stand beside eac
     expect(height).toBeGreaterThanOrEqual(44);
   }
   expect(end).toBeLessThanOrEqual(360);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('shows rows as cards, which are ordered by a choice and opened anywhere', async () => {
-  const seen = await view(hub.url, { cookie, width: 360, height: 740 });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 360, height: 740 });
+  const { page } = visit;
   await page.goto('/dashboard/fleet?view=agents');
   const table = page.getByRole('grid', { name: 'Agents' });
   await table.getByRole('link', { name: 'shop-agent-0' }).waitFor();
@@ -73,6 +73,6 @@ it('shows rows as cards, which are ordered by a choice and opened anywhere', asy
   const { width = 0, height = 0 } = (await first.boundingBox()) ?? {};
   await first.click({ position: { x: width / 2, y: height - 6 } });
   await page.getByRole('heading', { name: 'Agent shop-agent-5', level: 1 }).waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

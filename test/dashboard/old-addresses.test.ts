@@ -50,8 +50,8 @@ it.each(choice.rows)(
   async (old, today, heading) => {
     const withIds = (path: string): string =>
       path.replace('APPROVAL', ids.approval).replace('EVENT', ids.event);
-    const seen = await view(hub.url);
-    const { page } = seen;
+    const visit = await view(hub.url);
+    const { page } = visit;
     await page.goto(`/dashboard${withIds(old)}`);
     await page.getByLabel('E-mail').fill(hub.emailOf('admin'));
     await page.getByLabel('Password').fill('correct horse battery');
@@ -59,14 +59,14 @@ it.each(choice.rows)(
     await page.getByRole('main').getByRole('heading', { name: heading, level: 1 }).waitFor();
     // Filters become the query once the page is there.
     await expect.poll(() => page.url().slice(hub.url.length)).toBe(`/dashboard${withIds(today)}`);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
 it('does not keep the token of a link in the address, also at an old one', async () => {
-  const seen = await view(hub.url);
-  const { page } = seen;
+  const visit = await view(hub.url);
+  const { page } = visit;
   for (const [kind, says] of [
     ['login', /This sign-in link is not valid/],
     ['invite', /invitation/i],
@@ -76,6 +76,6 @@ it('does not keep the token of a link in the address, also at an old one', async
     await page.getByText(says).first().waitFor();
     expect(page.url()).not.toContain(kind);
   }
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -18,10 +18,10 @@ const focusedName = (page: Page): Promise<string> =>
   })()`) as Promise<string>;
 
 async function opened(path: string, options: Parameters<typeof view>[1] = { cookie }): Promise<View> {
-  const seen = await view(hub.url, options);
-  await seen.page.goto(`/dashboard${path}`);
-  await seen.page.locator('main h1').waitFor();
-  return seen;
+  const visit = await view(hub.url, options);
+  await visit.page.goto(`/dashboard${path}`);
+  await visit.page.locator('main h1').waitFor();
+  return visit;
 }
 
 const field = (page: Page) => page.getByRole('combobox', { name: /^Command/ });
@@ -38,8 +38,8 @@ async function choose(page: Page, text: string, first: string | RegExp): Promise
 
 describe('the palette', () => {
   it('lists what the page offers, pages with their keys and actions, and the last choice first', async () => {
-    const seen = await opened('/policies');
-    const { page } = seen;
+    const visit = await opened('/policies');
+    const { page } = visit;
     await page.keyboard.press('Control+k');
     const here = page.getByRole('group', { name: 'On this page' });
     await here.getByRole('option', { name: /^New contract/ }).waitFor();
@@ -50,8 +50,8 @@ describe('the palette', () => {
     const recent = page.getByRole('group', { name: 'Recent' });
     await recent.getByRole('option', { name: /^Show local times/ }).waitFor();
     await page.keyboard.press('Enter');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it.each(
@@ -67,13 +67,13 @@ describe('the palette', () => {
       1,
     ),
   )('leads from Home by "%s" to the field that is filled in first', async (text, first, path, field) => {
-    const seen = await opened('/');
-    const { page } = seen;
+    const visit = await opened('/');
+    const { page } = visit;
     await choose(page, text, first);
     await expect.poll(() => focusedName(page)).toBe(field);
     expect(new URL(page.url()).pathname).toBe(`/dashboard${path}`);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
@@ -82,11 +82,11 @@ describe('the palette', () => {
       // A second version, so that there is one to go back to.
       const { body } = await hub.call('GET', '/api/v1/bundles/shop/1/yaml', { cookie });
       const text = String(body).replace('What the agents of the shop may do', 'What they may do');
-      const made = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
-      const path = `/api/v1/bundles/shop/${made.body.version}/deploy`;
+      const bundle = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: text } });
+      const path = `/api/v1/bundles/shop/${bundle.body.version}/deploy`;
       await hub.call('POST', path, { cookie, body: { env: 'staging' } });
-      const seen = await opened('/');
-      const { page } = seen;
+      const visit = await opened('/');
+      const { page } = visit;
       await choose(page, 'deploy shop', /^Deploy shop/);
       await page
         .getByRole('region', { name: /^(Change|Deployment of) shop/ })
@@ -102,15 +102,15 @@ describe('the palette', () => {
         .getByRole('region', { name: /^Undeploy shop from production/ })
         .getByRole('button', { name: 'Undeploy from production' })
         .waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 
   it('opens a contract, a ruleset, a run and a waiting call by a part of the name', async () => {
     await hub.call('POST', '/api/v1/sample-run', { cookie, body: {} });
-    const seen = await opened('/');
-    const { page } = seen;
+    const visit = await opened('/');
+    const { page } = visit;
     await choose(page, 'nosecr', /^no-secrets/);
     await page.getByRole('region', { name: 'Contract no-secrets' }).waitFor();
     await choose(page, 'sample-guard ruleset', /^sample-guardrails/);
@@ -119,27 +119,27 @@ describe('the palette', () => {
     await page.getByRole('region', { name: /^Run / }).waitFor();
     await choose(page, 'decide deploy shop-agent', /^Decide deploy from shop-agent-1/);
     await page.getByRole('button', { name: /^Approve/ }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('finds what the hub finds: an event by its id, a person, and calls by a query', async () => {
     const { body } = await hub.call('GET', '/api/v1/events?limit=1', { cookie });
-    const seen = await opened('/');
-    const { page } = seen;
+    const visit = await opened('/');
+    const { page } = visit;
     await choose(page, body[0].id, new RegExp(body[0].tool_name));
     await page.waitForURL((url) => url.pathname.endsWith(`/events/${body[0].id}`));
     await choose(page, 'admin@example', /^admin@example\.com/);
     await page.getByRole('heading', { name: 'People', level: 1 }).waitFor();
     await choose(page, 'tool:refund', /^Search calls: tool:refund/);
     await page.waitForURL((url) => url.searchParams.get('q') === 'tool:refund');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('does by a key what it lists, pauses the list and the tail, and decides the call that is looked at', async () => {
-    const seen = await opened('/explore');
-    const { page } = seen;
+    const visit = await opened('/explore');
+    const { page } = visit;
     await page.keyboard.press('p');
     await page.getByRole('button', { name: 'Follow live' }).waitFor();
     await choose(page, 'follow', /^Follow live/);
@@ -165,15 +165,15 @@ describe('the palette', () => {
     await page.getByRole('button', { name: /^Approve/ }).waitFor();
     await choose(page, 'deny', /^Deny \S+ from shop-agent/);
     await page.getByText('Denied by admin@example.com').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('says to who is no admin why an action is not for them', async () => {
     const body = { email: hub.emailOf('member'), password: 'correct horse battery' };
     expect((await hub.call('POST', '/api/v1/users', { cookie, body })).status).toBe(201);
-    const seen = await opened('/', { cookie: await hub.login(body.email) });
-    const { page } = seen;
+    const visit = await opened('/', { cookie: await hub.login(body.email) });
+    const { page } = visit;
     await page.keyboard.press('Control+k');
     await field(page).fill('rotate');
     const option = page.getByRole('option', { name: /^Rotate signing key You need the role admin/ });
@@ -182,7 +182,7 @@ describe('the palette', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Rotate signing key: You need the role admin. Ask an admin.').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

@@ -23,8 +23,8 @@ it('offers the identity provider by its name, and leads back to the page', async
 });
 
 it('invites a user, who chooses a password behind the link, and whose roles and sessions an admin changes', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/admin/people');
   await page.getByRole('button', { name: 'Add user' }).click();
   const dialog = page.getByRole('dialog');
@@ -86,9 +86,9 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
     .poll(async () => (await hub.call('GET', '/api/v1/environments', { cookie })).body.environments[0])
     .toMatchObject({ env: 'production', protected: true });
   await page.getByLabel('Protect production').click();
-  noFaults(seen);
+  noFaults(visit);
   await guest.context.close();
-  await seen.context.close();
+  await visit.context.close();
 });
 
 it('shows roles that changed between the first request and the open stream', async () => {
@@ -98,8 +98,8 @@ it('shows roles that changed between the first request and the open stream', asy
     roles: [{ role: 'viewer', env: '*' }],
   };
   const { body: user } = await hub.call('POST', '/api/v1/users', { cookie, body });
-  const seen = await view(hub.url, { cookie: await hub.login(body.email) });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie: await hub.login(body.email) });
+  const { page } = visit;
   await page.addInitScript('delete globalThis.SharedWorker');
   let connect = (): void => {};
   const released = new Promise<void>((resolve) => {
@@ -118,13 +118,13 @@ it('shows roles that changed between the first request and the open stream', asy
   expect(change.body).toMatchObject({ is_admin: true });
   connect();
   await page.getByRole('region', { name: 'Users' }).waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('adds a service account, whose token is shown once and works until it is revoked', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/admin/service-accounts');
   await page.getByRole('button', { name: 'Add service account' }).click();
   const dialog = page.getByRole('dialog');
@@ -155,8 +155,8 @@ it('adds a service account, whose token is shown once and works until it is revo
   await page.getByRole('button', { name: 'Delete pipeline' }).click();
   await dialog.getByRole('button', { name: 'Delete service account' }).click();
   await section.getByText('Operator in staging').waitFor({ state: 'detached' });
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('keeps off what a role may not do, and says which role is missing', async () => {
@@ -170,9 +170,9 @@ it('keeps off what a role may not do, and says which role is missing', async () 
     return view(hub.url, { cookie: await hub.login(body.email) });
   };
 
-  const end = async (seen: View): Promise<void> => {
-    noFaults(seen);
-    await seen.context.close();
+  const end = async (visit: View): Promise<void> => {
+    noFaults(visit);
+    await visit.context.close();
   };
 
   const viewer = await signedIn('looks', [{ role: 'viewer', env: '*' }]);

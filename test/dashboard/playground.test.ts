@@ -59,8 +59,8 @@ beforeAll(async () => {
 
 describe('the playground', () => {
   it('offers the calls of the range and the environment of the top bar', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const calls = page.getByLabel('Load reported call').getByRole('option');
     await page.goto('/dashboard/test');
     await calls.getByText(/^refund, payer-1/).waitFor({ state: 'attached' });
@@ -70,13 +70,13 @@ describe('the playground', () => {
     await calls.getByText('No calls in this range').waitFor({ state: 'attached' });
     await page.getByRole('button', { name: /^Time range/ }).click();
     await page.getByRole('dialog', { name: 'Time range' }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('takes a version and a call from the address, and keeps both there', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const result = page.getByRole('region', { name: 'Result' });
     await page.goto('/dashboard/test');
     await page.getByLabel('Load bundle').selectOption('shop');
@@ -99,15 +99,15 @@ describe('the playground', () => {
     expect(await other.page.getByLabel('Arguments as JSON').inputValue()).toContain('120');
     await page.goBack();
     await result.getByText('matched, observe mode').waitFor();
-    noFaults(seen);
+    noFaults(visit);
     noFaults(other);
     await other.context.close();
-    await seen.context.close();
+    await visit.context.close();
   });
 
   itAtNight('keeps what was typed while its person is elsewhere, until it is undone', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/test');
     await page.getByLabel('Tool', { exact: true }).fill('refund');
     await page.getByLabel('Arguments as JSON').fill('{"amount": 77}');
@@ -127,15 +127,15 @@ describe('the playground', () => {
       .getByRole('region', { name: 'Result' })
       .getByText('No contract applies to this tool.')
       .waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
     'evaluates claims and counters, and writes them into the file that the agent program runs',
     async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.goto('/dashboard/test');
       await page.locator('.cm-content').click();
       await page.keyboard.press('ControlOrMeta+a');
@@ -171,16 +171,16 @@ describe('the playground', () => {
       await cases.getByRole('button', { name: 'Save case', exact: true }).click();
       await cases.getByRole('button', { name: /^Delete/ }).click();
       await cases.getByRole('row', { name: /a third payment/ }).waitFor({ state: 'detached' });
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 
   itAtNight(
     'says what differs when the hub judges otherwise, and nothing of what was typed before',
     async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       // Stands for a page that is older than its hub: the hub's answer is changed on its way.
       await page.route('**/api/v1/bundles/evaluate', async (route) => {
         const answer = await route.fetch();
@@ -202,8 +202,8 @@ describe('the playground', () => {
       await result.getByText('No contract applies to this tool.').waitFor();
       expect(await result.getByText('The hub returns a different result.').count()).toBe(0);
       await result.getByText(/same result, allowed/).waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });

@@ -41,8 +41,8 @@ beforeAll(async () => {
 });
 
 it('lists contracts with their rules in words, tools, calls of the range, and environments', async () => {
-  const seen = await view(hub.url, { cookie, width: 1800 });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 1800 });
+  const { page } = visit;
   await page.goto('/dashboard/policies');
   const table = page.getByRole('main').getByRole('table', { name: 'contracts' });
   const row = table.getByRole('row').filter({ hasText: 'no-secrets' });
@@ -75,8 +75,8 @@ it('lists contracts with their rules in words, tools, calls of the range, and en
   expect(pages).toBeGreaterThanOrEqual(4);
   expect(await table.getByRole('row').count()).toBe(4);
   expect(await page.getByLabel('Tag').locator('option').allTextContents()).toEqual(['All tags', 'guard']);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('shows on the page of a contract which calls it decided and matches, and what its versions changed', async () => {
@@ -86,8 +86,8 @@ it('shows on the page of a contract which calls it decided and matches, and what
   const put = (body: object) => must('PUT', '/api/v1/contracts/no-secrets', body);
   await put({ definition: { ...definition, when: when(['.env', 'id_rsa', '.pem']) } });
   await put({ name: 'No secrets at all' });
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/contracts/no-secrets?env=production');
   const panel = page.getByRole('region', { name: 'Contract no-secrets' });
   await panel.getByText('Denies read_file when args.path contains any of .env, id_rsa, .pem').waitFor();
@@ -118,15 +118,15 @@ it('shows on the page of a contract which calls it decided and matches, and what
   // A contract without its calls.
   await page.goto('/dashboard/contracts/ask-before-deploy');
   await page.getByText('This contract decided no call in this range.').waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight(
   'runs the cases of Test that concern a contract on its page, and says how to save one',
   async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/contracts/no-secrets');
     const cases = page.getByRole('region', { name: 'Saved cases' });
     await cases.getByText(/^No case in this browser concerns this contract/).waitFor();
@@ -167,8 +167,8 @@ itAtNight(
       .poll(() => rowOf('a plain file').textContent())
       .toMatch(/allowed\s*denied\s*not as expected/);
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
@@ -188,8 +188,8 @@ it('lists compositions and documents with the calls under their deployed version
     payload: { policy_version: hash },
   }));
   await must('POST', '/api/v1/events', { events }, { key, agent: 'reader-2' });
-  const seen = await view(hub.url, { cookie, width: 1800 });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 1800 });
+  const { page } = visit;
   const main = page.getByRole('main');
   await page.goto('/dashboard/policies?view=compositions');
   const rowOf = (table: string, name: string) =>
@@ -207,7 +207,7 @@ it('lists compositions and documents with the calls under their deployed version
   await accessible(page);
   await page.getByRole('radio', { name: 'Staging' }).check({ force: true });
   await rowOf('bundles', 'shop').getByText('none').waitFor();
-  noFaults(seen);
+  noFaults(visit);
   // Without an answer, a composition that runs is not "not deployed".
   await page.route(/\/fleet\/matrix/, (route) => route.fulfill({ status: 400, json: {} }));
   await page.goto('/dashboard/policies?view=compositions');
@@ -215,7 +215,7 @@ it('lists compositions and documents with the calls under their deployed version
   await expect
     .poll(() => composition.getByText(/^(unavailable|not deployed|none)$/).allTextContents())
     .toEqual(['unavailable', 'unavailable']);
-  await seen.context.close();
+  await visit.context.close();
 });
 
 itAtNight(
@@ -223,8 +223,8 @@ itAtNight(
   async () => {
     const contracts = [{ contract_id: 'watch-refunds', position: 0 }];
     for (const name of ['a1', 'a2', 'a3']) await must('POST', '/api/v1/compositions', { name, contracts });
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/contracts/watch-refunds');
     const panel = page.getByRole('region', { name: 'Contract watch-refunds' });
     await panel.getByRole('button', { name: 'Edit contract' }).click();
@@ -278,14 +278,14 @@ itAtNight(
     expect(pinned?.contract_version).toBe(3);
     await page.goto('/dashboard/contracts/watch-refunds');
     await panel.getByRole('button', { name: 'Edit contract' }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
 it('closes the peek of a list before a dialog opens, so that no form stands over it', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   const peek = page.getByRole('complementary', { name: /^(?:Contract|Composition|Bundle) / });
   for (const [path, row, button, title] of [
     ['/policies', 'no-secrets', 'Import bundle', 'Import bundle'],
@@ -302,13 +302,13 @@ it('closes the peek of a list before a dialog opens, so that no form stands over
     await peek.waitFor({ state: 'detached' });
     expect(page.url(), button).not.toContain('peek=');
   }
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('narrows contracts by the facets of their list, and names them where nothing matches', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/policies?tag=none');
   await page.getByText('No contracts match these filters').waitFor();
   // A value of the address that no contract has stands among the options.
@@ -318,6 +318,6 @@ it('narrows contracts by the facets of their list, and names them where nothing 
   await page.getByLabel('Type').selectOption('post');
   await page.getByText('No contracts match these filters').waitFor();
   expect(page.url()).toContain('type=post');
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

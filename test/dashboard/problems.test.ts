@@ -28,8 +28,8 @@ it('of a document name no place twice', () => {
 });
 
 it('are shown with one line', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/policies');
   await page.getByRole('button', { name: 'New contract' }).first().click();
   const form = page.getByRole('dialog', { name: 'New contract' });
@@ -37,6 +37,6 @@ it('are shown with one line', async () => {
   const problems = form.getByRole('list', { name: 'Problems' }).getByRole('listitem');
   await problems.filter({ hasText: /^Error in line 2: / }).waitFor();
   expect((await problems.allTextContents()).join('\n').match(/line \d+/g)).toEqual(['line 2']);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -85,8 +85,8 @@ const choice = rowsOfCommit<Bar>(
 it.each(choice.rows)(
   `narrows $path by its query (SEED=${choice.seed})`,
   async ({ path, list, terms, wrong, expected, operation }) => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard${path}`);
     for (const [text, match] of Object.entries(terms)) {
       await search(page, text);
@@ -108,14 +108,14 @@ it.each(choice.rows)(
     expect(
       requests.filter((url) => operation.test(url) && /nonsense|open|nothing|verdict|-is/.test(url)),
     ).toEqual([]);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
 it('has words to press, and terms in place of the filters of earlier addresses', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/agents?status=drift&search=shop');
   await expect.poll(() => bar(page).inputValue()).toBe('"shop" is:out_of_date');
   await page.goto('/dashboard/fleet?view=agents');
@@ -133,13 +133,13 @@ it('has words to press, and terms in place of the filters of earlier addresses',
   await page.getByRole('button', { name: 'stale', pressed: true }).waitFor();
   await page.goto('/dashboard/runs?status=approval_pending&agent_id=shop-agent-1');
   await expect.poll(() => bar(page).inputValue()).toBe('is:pending agent:shop-agent-1');
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('shows the calls of the last day in the rows of agents and contracts, with one request for all of them', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   const requests: string[] = [];
   page.on('request', (request) => {
     if (request.url().includes('/stats/series')) requests.push(request.url());
@@ -154,6 +154,6 @@ it('shows the calls of the last day in the rows of agents and contracts, with on
   const contract = page.getByRole('table', { name: 'contracts' }).getByRole('row', { name: /^no-secrets/ });
   await contract.getByRole('img', { name: /^\d+ calls,/ }).waitFor();
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

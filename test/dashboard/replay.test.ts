@@ -33,8 +33,8 @@ const press = { name: 'Replay newest 10,000 calls' };
 
 describe('replays', () => {
   it('tells before a deploy what would now be denied, and what is uncertain', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/bundles/shop');
     await page.getByRole('button', { name: 'Deploy v2' }).click();
     const panel = page
@@ -55,13 +55,13 @@ describe('replays', () => {
     // Asking has deployed nothing.
     const { body } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
     expect(body.version).toBe(1);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('compares two versions either way, and says when there is nothing to look at', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/bundles/shop');
     const panel = page.getByRole('region', { name: 'Replay of past calls' });
     await page.getByLabel('From', { exact: true }).selectOption('2');
@@ -73,8 +73,8 @@ describe('replays', () => {
     await page.goto('/dashboard/bundles/shop?env=staging');
     await panel.getByRole('button', press).click();
     await panel.getByText('No agent reported a call in this environment in the last 7 days.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 

@@ -99,17 +99,17 @@ describe.each(chosen.rows)(`a person who is %s (SEED=${chosen.seed})`, (name) =>
   const roles = people[name] ?? [];
   const isAdmin = roles.some(({ role }) => role === 'admin');
   const isOfStaging = roles.every(({ env }) => env === 'staging');
-  let seen: View | undefined;
+  let visit: View | undefined;
   afterEach(async () => {
-    await seen?.context.close();
+    await visit?.context.close();
   });
 
   it('reads every page, and is told what is not theirs', { timeout: 120_000 }, async () => {
     const email = hub.emailOf(name.replaceAll(' ', '-'));
     const added = await hub.call('POST', '/api/v1/users', { cookie, body: { email, password, roles } });
     expect(added.status).toBe(201);
-    seen = await view(hub.url, { cookie: await hub.login(email, password) });
-    const { page } = seen;
+    visit = await view(hub.url, { cookie: await hub.login(email, password) });
+    const { page } = visit;
     const refused: string[] = [];
     page.on('response', (answer) => {
       if (answer.status() === 403) refused.push(new URL(answer.url()).pathname);
@@ -158,12 +158,14 @@ describe.each(chosen.rows)(`a person who is %s (SEED=${chosen.seed})`, (name) =>
       if (isOfStaging && others) wrong.push(`${path}: ${others[0]} is of another environment`);
     }
     expect(wrong).toEqual([]);
-    noFaults(seen);
+    noFaults(visit);
   });
 
   it('finds an approval of production where they have a role there, and nothing elsewhere', async () => {
-    seen = await view(hub.url, { cookie: await hub.login(hub.emailOf(name.replaceAll(' ', '-')), password) });
-    const { page } = seen;
+    visit = await view(hub.url, {
+      cookie: await hub.login(hub.emailOf(name.replaceAll(' ', '-')), password),
+    });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${approval}`);
     const main = page.getByRole('main');
     if (isOfStaging) await main.getByText('Approval not found').waitFor();
@@ -175,6 +177,6 @@ describe.each(chosen.rows)(`a person who is %s (SEED=${chosen.seed})`, (name) =>
         .toBe(!mayDo(roles, { operation: 'decideApproval', env: 'production' }));
     }
     expect((await page.getByText('tool_of_production').count()) > 0).toBe(!isOfStaging);
-    noFaults(seen);
+    noFaults(visit);
   });
 });

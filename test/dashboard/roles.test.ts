@@ -157,8 +157,8 @@ describe('names of the console', () => {
   it('stand on the pages where they are looked for, with rows in the grids', {
     timeout: 120_000,
   }, async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const missing: string[] = [];
     const { rows, seed: choice } = rowsOfCommit(byAddress, 2);
     for (const [address, names] of rows) {
@@ -172,16 +172,16 @@ describe('names of the console', () => {
       }
     }
     expect(missing, `SEED=${choice}`).toEqual([]);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   // Per commit names.test.ts finds these on its way.
   itAtNight(
     'stand in what opens by a press: the range, the command menu, the account, and a group',
     async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.goto('/dashboard/');
       await find(page, 'button', 'Time range').click();
       await find(page, 'button', 'Last 7 days').click();
@@ -197,8 +197,8 @@ describe('names of the console', () => {
       await page.getByRole('dialog').getByRole('button', begins('Deny')).click();
       await find(page, 'button', 'Undo').click();
       await page.getByText('Decision taken back. Nothing was sent.').waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 
@@ -208,8 +208,8 @@ describe('names of the console', () => {
       timeout: 120_000,
     },
     async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       const detail = 'The store is not reachable.';
       await page.route(/\/(api\/v1|v1)\/(?!auth|health|stream|version|settings)/, (route) =>
         route.fulfill({ status: 500, json: { code: 'internal', detail } }),
@@ -218,7 +218,7 @@ describe('names of the console', () => {
         await page.goto(`/dashboard${path}`);
         await page.getByRole('main').getByRole('button', begins('Retry')).first().waitFor();
       }
-      await seen.context.close();
+      await visit.context.close();
     },
   );
 });

@@ -20,8 +20,8 @@ beforeAll(async () => {
 
 describe('contracts, compositions, bundles and agents', () => {
   it('finds a mistake while it is typed, saves a version, and shows what it changed', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies');
     await page.getByRole('table').getByRole('link', { name: 'no-secrets' }).press('Enter');
     const panel = page.getByRole('region', { name: 'Contract no-secrets' });
@@ -48,13 +48,13 @@ describe('contracts, compositions, bundles and agents', () => {
       .waitFor();
     await accessible(page);
     expect((await hub.call('GET', '/api/v1/contracts/no-secrets', { cookie })).body.version).toBe(2);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('orders a composition by keys, deploys it with its difference, and rolls back', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/compositions/shop');
     const panel = page.getByRole('region', { name: 'Composition shop' });
     await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
@@ -83,13 +83,13 @@ describe('contracts, compositions, bundles and agents', () => {
     await page.getByText('shop v1 is deployed to production.').waitFor();
     await accessible(page);
     expect(await deployed('production')).toBe(1);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('makes a composition that becomes a ruleset, and says so', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies?view=compositions');
     await page.getByRole('button', { name: 'New composition' }).first().click();
     const form = page.getByRole('dialog', { name: 'New composition' });
@@ -100,24 +100,24 @@ describe('contracts, compositions, bundles and agents', () => {
     expect((await hub.call('GET', '/api/v1/compositions/for-v1', { cookie })).body.document_kind).toBe(
       'ruleset',
     );
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('says how many agents run it while they come, and goes back at one press', async () => {
     const before = await deployed('production');
     const agents = new AgentStreams(hub, key);
     await agents.open('rollout-1', '&bundle_name=shop');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/compositions/shop');
     await page.getByRole('button', { name: 'Deploy shop' }).click();
     const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
     await plan.getByText(/1 connected agent gets it immediately/).waitFor();
     await plan.getByRole('button', { name: 'Deploy to production' }).click();
     await plan.getByText(/of 1 connected agent/).waitFor();
-    const made = await deployed('production');
-    expect(made).not.toBe(before);
+    const newHash = await deployed('production');
+    expect(newHash).not.toBe(before);
     const { body: now } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
     await agents.open('rollout-2', `&bundle_name=shop&policy_version=${now.revision_hash}`);
     await plan.getByText(/of 2 connected agents/).waitFor();
@@ -130,16 +130,16 @@ describe('contracts, compositions, bundles and agents', () => {
     await plan.getByText(`shop v${before} is deployed to production.`).waitFor();
     expect(await deployed('production')).toBe(before);
     expect(agents.close()).toBe(2);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('refuses what no agent can load, says why, and lets an admin force it by its word', async () => {
     const broken = library.replace('name: shop', 'name: broken').replace('args.path:', 'argz.path:');
     const { status } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: broken } });
     expect(status).toBe(201);
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/bundles/broken');
     await page.getByRole('button', { name: 'Deploy v1' }).click();
     const plan = page.getByRole('region', { name: /^(Change|Deployment of) broken/ });
@@ -157,8 +157,8 @@ describe('contracts, compositions, bundles and agents', () => {
     await page.getByRole('button', { name: 'Undeploy' }).click();
     await page.getByRole('button', { name: 'Undeploy from production' }).click();
     await page.getByText('broken undeployed from production.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('lists the fleet, assigns many, and says which bundle an agent would get', async () => {
@@ -169,8 +169,8 @@ describe('contracts, compositions, bundles and agents', () => {
       verdict: 'call_allowed',
     }));
     await hub.call('POST', '/api/v1/events', { key, agent: 'fleet-1', body: { events } });
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/fleet?view=agents');
     await page.getByRole('grid', { name: 'Agents' }).getByText('fleet-3').waitFor();
     await accessible(page);
@@ -208,7 +208,7 @@ describe('contracts, compositions, bundles and agents', () => {
     await page.getByRole('button', { name: 'Check assignment' }).click();
     await page.getByText('assigned by the rule').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

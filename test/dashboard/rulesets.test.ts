@@ -26,8 +26,8 @@ async function signingKey(): Promise<string> {
 
 describe('rulesets and audit', () => {
   it('saves and deploys a ruleset, saves a second version, compares and deploys it, and takes it away', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies?view=documents');
     await page.getByText('No rulesets yet').waitFor();
     await page.getByRole('button', { name: 'New ruleset' }).click();
@@ -82,13 +82,13 @@ describe('rulesets and audit', () => {
     await page.getByText(/undeployed from staging\.$/).waitFor();
     await page.goto(address);
     await panel.getByText('Not deployed to any environment. Select a version to deploy it.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('says what is wrong with a document, and takes none that does not compile', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/policies?view=documents');
     await page.getByRole('button', { name: 'New ruleset' }).click();
     const dialog = page.getByRole('dialog', { name: 'New ruleset' });
@@ -97,13 +97,13 @@ describe('rulesets and audit', () => {
     await page.keyboard.type('nonsense: 1');
     await dialog.getByRole('button', { name: 'Save ruleset' }).click();
     await dialog.getByRole('alert').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('shows who did what, filters it in the address, and downloads a chain that the offline check takes', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/audit?subject=ruleset');
     const table = page.getByRole('table');
     await table.getByText('ruleset deployed').first().waitFor();
@@ -138,15 +138,15 @@ describe('rulesets and audit', () => {
     await chain.getByLabel('Verify file').setInputFiles(file);
     await chain.getByText(/a line was removed, added or moved/).waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
     'shows what comes, behind a word while an entry is read, whether a frame tells of it or not',
     async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.goto('/dashboard/audit');
       const table = page.getByRole('table');
       await table.getByText('ruleset deployed').first().waitFor();
@@ -167,8 +167,8 @@ describe('rulesets and audit', () => {
       expect(await table.getByText(person.email).count()).toBe(0);
       await panel.getByRole('button', { name: 'Close' }).click();
       await table.getByText(person.email).first().waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });

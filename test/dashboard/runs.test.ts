@@ -36,8 +36,8 @@ const hubStore = (key: string): SessionStore => {
 
 describe('the runs page', () => {
   it('loads the sample run, explains its calls beside its history, and verifies its evidence by a pinned key', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/runs');
     await page.getByText('No runs yet').waitFor();
     await accessible(page);
@@ -113,15 +113,15 @@ describe('the runs page', () => {
     await take();
     await evidence.getByText('This bundle belongs to another run').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('refuses a bundle that no pinned key signed, and checks with tweetnacl where Web Crypto is hidden', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     // As it is on plain http beyond this machine.
-    await seen.context.addInitScript(
+    await visit.context.addInitScript(
       `Object.defineProperty(Crypto.prototype, 'subtle', { value: undefined });`,
     );
     await page.goto('/dashboard/runs/sample-agent/sample-session');
@@ -133,8 +133,8 @@ describe('the runs page', () => {
     await evidence.getByText(/Verification failed:.*not signed by a trusted key/).waitFor();
     await evidence.getByRole('button', { name: 'Pin hub key' }).click();
     await evidence.getByText(/intact and signed by your pinned key .*verified with tweetnacl/).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('shows the values that a session keeps in the hub, and any other by its key', async () => {
@@ -147,8 +147,8 @@ describe('the runs page', () => {
       payload: { session_id: 'run 1' },
     }));
     await hub.call('POST', '/api/v1/events', { key, agent: 'valued', body: { events } });
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/agents/valued/runs');
     const sessions = page.getByRole('region', { name: 'Runs' }).getByRole('table');
     await sessions.getByRole('button', { name: 'Session', exact: true }).click();
@@ -183,8 +183,8 @@ describe('the runs page', () => {
     await values.getByText('No value found for the key not-there.').waitFor();
     await page.goto('/dashboard/runs/valued/run%201');
     await row('Attempts').getByText('3').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
@@ -214,8 +214,8 @@ describe('the runs page', () => {
         agent: 'mother',
         body: { events: [...calls, ...children] },
       });
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       // Pages of the timeline that are shorter than the run.
       await page.route(/\/timeline\?/, (route) =>
         route.continue({ url: route.request().url().replace('limit=1000', 'limit=3') }),
@@ -255,14 +255,14 @@ describe('the runs page', () => {
         .getByRole('region', { name: 'Explain' })
         .getByText('No contract decided this call.')
         .waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 
   itAtNight('reads 2,000 runs of a busy range by itself, and further ones at a press', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     // Pages of 500 runs, each of which has a next one.
     let first: Promise<{ runs: readonly object[] }> | null = null;
     await page.route(/\/v1\/runs\?/, async (route) => {
@@ -281,20 +281,20 @@ describe('the runs page', () => {
     await page.getByText('2,000 runs of this range among the newest 2,000').waitFor();
     await page.getByRole('button', { name: 'Search further' }).click();
     await page.getByText('7,000 runs of this range among the newest 7,000').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('says what is not there, and filters by status in the address', async () => {
-    const seen = await view(hub.url, { cookie, width: 360, height: 740 });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie, width: 360, height: 740 });
+    const { page } = visit;
     await page.goto('/dashboard/runs/nobody/nothing');
     await page.getByText('This run does not exist.').waitFor();
     await page.goto('/dashboard/runs?status=stale');
     await page.getByText('No runs match these filters').waitFor();
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('hashes as Node does where Web Crypto is hidden', () => {

@@ -32,8 +32,8 @@ it('are said to be the same, and an agent runs the one that was deployed last', 
   const agents = new AgentStreams(hub, key);
   const { body: now } = await hub.call('GET', '/api/v1/bundles/shop/current?env=production', { cookie });
   await agents.open('same-1', `&bundle_name=shop&policy_version=${now.revision_hash}`);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/bundles/shop');
   const table = page.getByRole('table', { name: 'versions of a bundle' });
   await table.getByRole('row').filter({ hasText: 'v3 same as v1' }).waitFor();
@@ -43,14 +43,14 @@ it('are said to be the same, and an agent runs the one that was deployed last', 
   const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
   await plan.getByRole('heading', { name: 'Changes from v3, deployed to production' }).waitFor();
   await plan.getByText('Currently 1 on v3.').waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
   agents.close();
 });
 
 it('are deployed in place of each other only at a second press, which says that nothing changes', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/bundles/shop');
   await page.getByRole('button', { name: 'Deploy v1' }).click();
   const plan = page.getByRole('region', { name: /^(Change|Deployment of) shop/ });
@@ -68,13 +68,13 @@ it('are deployed in place of each other only at a second press, which says that 
   expect(await deployments()).toBe(before + 1);
   // Nothing changed: there is nothing to go back to.
   expect(await plan.getByRole('button', { name: /^Roll back/ }).count()).toBe(0);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('have one page for bundles and rulesets, with a tag for the API', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   const partsOf = async (kind: string, api: string) => {
     await page.goto(`/dashboard/${kind}s/shop?version=2`);
     const main = page.getByRole('region', { name: new RegExp(`^${kind} shop`, 'i') });
@@ -91,8 +91,8 @@ it('have one page for bundles and rulesets, with a tag for the API', async () =>
   expect(bundle.headings).toEqual(['Deployments', 'Versions', 'Compare versions', 'Replay of past calls']);
   expect(bundle.acts).toEqual(expect.arrayContaining(['Undeploy', 'Deploy v1', 'Show v3', 'Download v2']));
   expect(await partsOf('ruleset', '/v1')).toEqual(bundle);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight('of a ruleset ask in the same way', async () => {
@@ -108,8 +108,8 @@ itAtNight('of a ruleset ask in the same way', async () => {
     const put = await fetch(`${hub.url}/v1/rulesets/twice?deploy=true`, { method: 'PUT', headers, body });
     expect(put.status).toBeLessThan(300);
   }
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/rulesets/twice?version=1');
   await page.getByRole('table', { name: 'versions of a ruleset' }).getByText('same as v3').waitFor();
   await page.getByRole('button', { name: 'Deploy v1' }).click();
@@ -118,8 +118,8 @@ itAtNight('of a ruleset ask in the same way', async () => {
   await plan.getByRole('button', { name: 'Deploy v1 to production' }).click();
   await plan.getByText(/A deployment changes nothing\. Press the button again/).waitFor();
   await accessible(page);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('have a page for each deployment, which says how it ended', async () => {
@@ -129,8 +129,8 @@ it('have a page for each deployment, which says how it ended', async () => {
     all as readonly { readonly id: string; readonly bundle_name: string; readonly bundle_version: number }[]
   ).filter(({ bundle_name: name }) => name === 'shop');
   const first = earlier.at(-1);
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   const main = page.getByRole('main');
   await page.goto(`/dashboard/changes/deployment/${first?.id}`);
   await main.getByText(/^\s*shop v1 was deployed to production until v2 replaced it /).waitFor();
@@ -143,6 +143,6 @@ it('have a page for each deployment, which says how it ended', async () => {
   await main
     .getByText(`shop v${last?.bundle_version} was deployed to production until admin`, { exact: false })
     .waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -32,8 +32,8 @@ beforeAll(async () => {
 }, 180_000);
 
 it('lists more than a page of changes, and flags all of them above the chart', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/changes');
   await page.getByText('100+ deployments; scroll for more').waitFor();
   await page.getByRole('columnheader', { name: 'Reason' }).getByRole('button').click();
@@ -45,13 +45,13 @@ it('lists more than a page of changes, and flags all of them above the chart', a
     .getByText(`${deployments}`, { exact: false })
     .first()
     .waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('names what narrows a list without a match, and takes it away at a press', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore?env=staging&from=now-1h&q=tool:nothing mode:enforce');
   await page.getByText('No events match these filters').waitFor();
   await page.getByRole('button', { name: 'Show last 6 hours' }).waitFor();
@@ -59,13 +59,13 @@ it('names what narrows a list without a match, and takes it away at a press', as
   await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('mode:enforce');
   await page.getByRole('button', { name: 'Show all environments' }).click();
   await expect.poll(() => new URL(page.url()).searchParams.get('env')).toBeNull();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('restores the place in a list after Back', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore?from=now-7d');
   const box = page.getByRole('region', { name: 'events', exact: true });
   await box.waitFor();
@@ -93,13 +93,13 @@ it('restores the place in a list after Back', async () => {
   await expect.poll(() => isInSight()).toBe(true);
   await expect.poll(() => chosen.getByRole('link').textContent()).toBe(name);
   await expect.poll(offset).toBeGreaterThan(1_000);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('shows the times of an address with tz=utc in UTC, and writes the choice into the address', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/explore?from=2026-01-05T10:00:00Z&to=2026-01-05T11:00:00Z');
   const range = page.getByRole('button', { name: /^Time range/ });
   await range.filter({ hasText: '11:00' }).filter({ hasText: '12:00' }).waitFor();
@@ -111,6 +111,6 @@ it('shows the times of an address with tz=utc in UTC, and writes the choice into
   await range.filter({ hasText: '12:00' }).waitFor();
   await page.getByRole('menuitemcheckbox', { name: 'Show times in UTC' }).click();
   await expect.poll(() => new URL(page.url()).searchParams.get('tz')).toBe('utc');
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

@@ -24,18 +24,18 @@ try {
       [1440, 900],
       [360, 740],
     ] as const) {
-      const seen = await view(hub.url, { theme, width, height, cookie });
+      const visit = await view(hub.url, { theme, width, height, cookie });
       for (const { name, path } of places) {
-        await seen.page.goto(`/dashboard${path}`);
-        await seen.page.locator('main h1').first().waitFor();
-        await seen.page.waitForTimeout(800);
-        await seen.page.locator('.chart-place:not(:has(canvas))').first().waitFor({ state: 'hidden' });
+        await visit.page.goto(`/dashboard${path}`);
+        await visit.page.locator('main h1').first().waitFor();
+        await visit.page.waitForTimeout(800);
+        await visit.page.locator('.chart-place:not(:has(canvas))').first().waitFor({ state: 'hidden' });
         // A drawing that is there is painted with the next frames.
-        await seen.page.waitForTimeout(300);
-        await seen.page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
+        await visit.page.waitForTimeout(300);
+        await visit.page.screenshot({ path: join(folder, `${name}-${width}-${theme}.png`) });
       }
-      await seen.context.close();
-      if (seen.faults.length > 0) process.stderr.write(`${seen.faults.join('\n')}\n`);
+      await visit.context.close();
+      if (visit.faults.length > 0) process.stderr.write(`${visit.faults.join('\n')}\n`);
     }
   }
 } finally {

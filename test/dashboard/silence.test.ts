@@ -15,20 +15,20 @@ const continueHub = (): boolean | undefined => hub.child?.kill('SIGCONT');
 
 /** A page whose clock the test moves: the connection is the page's own, because a worker keeps the browser's time. */
 async function opened(path: string) {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.addInitScript('delete globalThis.SharedWorker');
   await page.clock.install();
   await page.goto(path);
   await page.locator('.live-live').waitFor();
-  return { seen, page };
+  return { visit, page };
 }
 
 const status = (page: Page, text: RegExp) => page.getByRole('status').filter({ hasText: text });
 
 describe('a hub that stands still', { timeout: 60_000 }, () => {
   it('makes the console stale after two keepalives, and live again within 5 s of its return', async () => {
-    const { seen, page } = await opened('/dashboard/inbox');
+    const { visit, page } = await opened('/dashboard/inbox');
     stopHub();
     await page.clock.fastForward(31_000);
     await status(page, /^Stale since \d\d:\d\d$/).waitFor();
@@ -40,13 +40,13 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     const returnedAt = Date.now();
     await page.locator('.live-live').waitFor();
     expect(Date.now() - returnedAt).toBeLessThan(5_000);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('leaves an action without an answer, which says after 10 s that it may have been done', async () => {
     const id = await ask(hub, key, { tool_name: 'stands_still', timeout: 3_600 });
-    const { seen, page } = await opened(`/dashboard/approvals/${id}`);
+    const { visit, page } = await opened(`/dashboard/approvals/${id}`);
     const card = page.getByRole('article');
     await card.getByRole('button', { name: /^Approve/ }).waitFor();
     stopHub();
@@ -60,12 +60,12 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     continueHub();
     await card.getByText('Approved by admin@example.com').waitFor();
     expect(await words.count()).toBe(0);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('says the same of every other action, and gives its answer up after a minute', async () => {
-    const { seen, page } = await opened('/dashboard/admin/keys');
+    const { visit, page } = await opened('/dashboard/admin/keys');
     await page.getByRole('button', { name: 'Create key' }).click();
     const form = page.getByRole('dialog');
     await form.getByLabel('Label').fill('while it stands still');
@@ -79,20 +79,20 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     expect(await words.count()).toBe(0);
     continueHub();
     await page.locator('.live-live').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('breaks the live tail off, which goes on afterwards', async () => {
-    const { seen, page } = await opened('/dashboard/explore?view=tail');
+    const { visit, page } = await opened('/dashboard/explore?view=tail');
     await page.getByText('No new events yet').waitFor();
     stopHub();
     await page.clock.fastForward(31_000);
     await page.getByText(/Connection lost, reconnecting/).waitFor();
     continueHub();
     await page.getByText('No new events yet').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 

@@ -25,8 +25,8 @@ const ofPage = (_method: string, path: string): boolean => !/\/auth\/|\/health$|
 const late = 3_000;
 
 const opened = async () => {
-  const seen = await view(proxy.url, { cookie });
-  return { seen, page: seen.page };
+  const visit = await view(proxy.url, { cookie });
+  return { visit, page: visit.page };
 };
 
 /** Text on each page only once the hub has answered. The playground needs no answer to be used. */
@@ -62,7 +62,7 @@ describe('while answers are late', () => {
     '%s says that it waits, leads elsewhere, and shows them then',
     async (path, text) => {
       const release = proxy.hold(ofPage);
-      const { seen, page } = await opened();
+      const { visit, page } = await opened();
       const main = page.getByRole('main');
       await page.goto(`/dashboard${path.replace(/#.*/, '')}`);
       await main.locator('.skeleton[aria-busy=true]').first().waitFor();
@@ -82,22 +82,22 @@ describe('while answers are late', () => {
       release();
       await text(main).waitFor();
       await main.locator('.skeleton').first().waitFor({ state: 'detached' });
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 
   it('the console says whom it asks, and opens once it is answered', async () => {
     const release = proxy.hold((_, path) => /\/auth\//.test(path));
-    const { seen, page } = await opened();
+    const { visit, page } = await opened();
     await page.goto('/dashboard/');
     await page.getByText('Checking your session…').waitFor();
     await accessible(page);
     release();
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
     await page.getByRole('main').getByText('shop v1').first().waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -105,7 +105,7 @@ const old = (page: Page) => page.getByText('Search in progress. These are the ea
 
 describe('an answer to what was asked before', () => {
   itAtNight('is named as such beside events that another filter names', async () => {
-    const { seen, page } = await opened();
+    const { visit, page } = await opened();
     await page.goto('/dashboard/explore');
     const total = page.getByRole('complementary', { name: 'Filters' }).locator('.facets-total strong');
     await page.getByRole('grid').getByRole('row').nth(3).waitFor();
@@ -122,8 +122,8 @@ describe('an answer to what was asked before', () => {
     await accessible(page);
     await expect.poll(() => total.textContent()).toBe('120');
     await expect.poll(() => old(page).count()).toBe(0);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it.each(
@@ -135,7 +135,7 @@ describe('an answer to what was asked before', () => {
       1,
     ),
   )('is named as such in %s, whose count is not that of the new question', async (path, role, text, says) => {
-    const { seen, page } = await opened();
+    const { visit, page } = await opened();
     await page.goto(`/dashboard${path}`);
     await page.getByText(text).first().waitFor();
     const release = proxy.hold(ofPage);
@@ -147,12 +147,12 @@ describe('an answer to what was asked before', () => {
     release();
     await page.getByText(says).waitFor();
     await old(page).waitFor({ state: 'detached' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('stays with the reason when the hub does not give it anew, and is asked for again by a press', async () => {
-    const { seen, page } = await opened();
+    const { visit, page } = await opened();
     await page.goto('/dashboard/policies');
     await page.getByRole('table').getByText('no-secrets').waitFor();
     await page.locator('.live-live').waitFor();
@@ -178,15 +178,15 @@ describe('an answer to what was asked before', () => {
     await alert.getByRole('button', { name: 'Retry' }).dispatchEvent('click');
     await page.getByRole('table').getByText('renamed meanwhile').waitFor();
     await alert.waitFor({ state: 'detached' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
 describe('a decision that takes long', () => {
   it('is shown as sent, once, and as made only when it is; refused, it is there to be made again', async () => {
     const id = await ask(hub, key, { tool_name: 'slow_one', timeout: 700 }, 'slow-agent');
-    const { seen, page } = await opened();
+    const { visit, page } = await opened();
     await page.goto(`/dashboard/approvals/${id}`);
     const card = page.getByRole('article', { name: /^Approval of slow_one/ });
     await card.waitFor();
@@ -213,7 +213,7 @@ describe('a decision that takes long', () => {
     release();
     await decided.waitFor();
     expect(sent).toBe(2);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

@@ -11,8 +11,8 @@ const { hub, cookie } = await tenantOfFile();
 
 describe('the first steps', () => {
   it('can be looked at with the sample run, which goes away without a trace', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('button', { name: 'Load sample run' }).click();
     await page.getByText('Sample run loaded.').waitFor();
@@ -34,13 +34,13 @@ describe('the first steps', () => {
     await page.getByRole('button', { name: 'Delete sample run' }).click();
     await page.getByRole('button', { name: 'Load sample run' }).waitFor();
     expect((await hub.call('GET', '/api/v1/approvals', { cookie })).body).toEqual([]);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('end with an agent that runs the snippet, is heard, and is denied its first call', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('heading', { name: 'Govern your first agent in three steps' }).waitFor();
     await accessible(page);
@@ -58,8 +58,8 @@ describe('the first steps', () => {
     } finally {
       await agent.stop();
     }
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -101,8 +101,8 @@ const choice = rowsOfCommit(
 describe.each(choice.rows)(`the first steps in %s (SEED=${choice.seed})`, (language, command, flag) => {
   it('end with the stream of the agent, open and told what is deployed', async () => {
     const own = await startedHub();
-    const seen = await view(own.hub.url, { cookie: own.cookie });
-    const { page } = seen;
+    const visit = await view(own.hub.url, { cookie: own.cookie });
+    const { page } = visit;
     await page.goto('/dashboard/');
     await page.getByRole('button', { name: 'Deploy starter to production' }).click();
     await page.getByRole('button', { name: 'Create key for production' }).click();
@@ -115,8 +115,8 @@ describe.each(choice.rows)(`the first steps in %s (SEED=${choice.seed})`, (langu
     } finally {
       await agent.stop();
     }
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
     await own.hub.remove();
   });
 });

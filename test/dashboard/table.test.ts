@@ -50,8 +50,8 @@ async function fileOf(page: Page): Promise<string[]> {
 }
 
 it('sorts up, down and not at all, by numbers within names', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/fleet?view=agents');
   await table(page).getByText('agent-11', { exact: true }).waitFor();
   const unsorted = await names(page);
@@ -68,15 +68,15 @@ it('sorts up, down and not at all, by numbers within names', async () => {
   await press();
   await table(page).locator('[aria-sort]').waitFor({ state: 'detached' });
   await expect.poll(() => names(page)).toEqual(unsorted);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight(
   'keeps the order in the address: at a reload, for somebody else, and step by step with the Back of the browser',
   async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const sorted = (word: string) => table(page).locator(`[aria-sort=${word}]`).waitFor();
     const inAddress = (): string | null => new URL(page.url()).searchParams.get('sort');
     await page.goto('/dashboard/fleet?view=agents&sort=-agent');
@@ -108,14 +108,14 @@ itAtNight(
     await table(page).getByText('agent-11', { exact: true }).waitFor();
     expect(await table(page).locator('[aria-sort]').count()).toBe(0);
     await accessible(page);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );
 
 itAtNight('selects a range with shift, all, and none', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/fleet?view=agents');
   await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
   await table(page).locator('[aria-sort=ascending]').waitFor();
@@ -136,13 +136,13 @@ itAtNight('selects a range with shift, all, and none', async () => {
   await accessible(page);
   await all.click();
   await page.getByText('selected', { exact: false }).waitFor({ state: 'hidden' });
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('writes what is shown, in its order, as a file that no spreadsheet runs', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/fleet?view=agents');
   await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
   await table(page).locator('[aria-sort=ascending]').waitFor();
@@ -170,13 +170,13 @@ it('writes what is shown, in its order, as a file that no spreadsheet runs', asy
   await page.getByRole('button', { name: 'Columns for agents' }).click();
   await page.getByRole('menuitemcheckbox', { name: 'Status' }).click();
   await table(page).getByRole('columnheader', { name: 'Status' }).waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('steps through rows in the order that is shown', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/fleet?view=agents');
   await table(page).getByRole('button', { name: 'Agent', exact: true }).click();
   await table(page).locator('[aria-sort=ascending]').waitFor();
@@ -185,13 +185,13 @@ it('steps through rows in the order that is shown', async () => {
   await page.waitForURL((url) => url.searchParams.get('peek') === 'agent-1');
   await page.keyboard.press('k');
   await page.waitForURL((url) => url.searchParams.get('peek') === 'agent-0');
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('copies the whole text of a cell that the screen cuts, and leaves a selected text alone', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   const { key } = await hub.key(cookie);
   const long = `agent-${'x'.repeat(118)}-end`;
   const events = [{ call_id: 'long', agent_id: long, tool_name: 'read_file', verdict: 'call_allowed' }];
@@ -216,6 +216,6 @@ it('copies the whole text of a cell that the screen cuts, and leaves a selected 
   await search.fill('');
   await search.press('Control+v');
   expect(await search.inputValue()).toBe(part);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });

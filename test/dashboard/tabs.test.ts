@@ -14,8 +14,8 @@ beforeAll(async () => {
 
 describe('tabs of one browser', () => {
   it('all end with a logout in one, and all are of who signs in then', async () => {
-    const seen = await view(hub.url, {});
-    const { page: first, context } = seen;
+    const visit = await view(hub.url, {});
+    const { page: first, context } = visit;
     const signIn = async (page: typeof first, as: { email: string; password: string }): Promise<void> => {
       await page.getByLabel('E-mail').fill(as.email);
       await page.getByLabel('Password').fill(as.password);
@@ -46,13 +46,13 @@ describe('tabs of one browser', () => {
     await first.goto('/dashboard/test');
     await first.getByRole('button', { name: `Account ${member.email}` }).waitFor();
     expect(await first.getByLabel('Tool', { exact: true }).inputValue()).toBe('read_file');
-    noFaults(seen);
+    noFaults(visit);
     await context.close();
   });
 
   itAtNight('follow a sign-in of somebody else in another one', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page: first, context } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page: first, context } = visit;
     await first.goto('/dashboard/evidence');
     await first.getByRole('button', { name: 'Rotate signing key' }).waitFor();
     const second = await context.newPage();
@@ -63,7 +63,7 @@ describe('tabs of one browser', () => {
     await second.getByRole('button', { name: 'Sign in' }).click();
     await first.getByText(/^Only admins can verify and download the audit chain/).waitFor();
     expect(await first.getByRole('button', { name: 'Rotate signing key' }).count()).toBe(0);
-    noFaults(seen);
+    noFaults(visit);
     await context.close();
   });
 });

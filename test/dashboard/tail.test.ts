@@ -28,8 +28,8 @@ const send = async (count = 1, tool = '', over: object = {}): Promise<void> => {
 
 describe('the live tail', { timeout: 60_000 }, () => {
   it('shows each event, waits while paused, opens one, and goes on after a restart of the hub', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?view=tail');
     await page.getByText('No new events yet').waitFor();
     await accessible(page);
@@ -59,13 +59,13 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await send();
     await table.getByRole('link', { name: 'tail_5' }).waitFor();
     await table.getByRole('link', { name: 'tail_4' }).waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('is narrowed as a search is: by the stream where it can, else in the browser', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?view=tail&verdict=call_allowed&from=now-7d');
     await page.getByText('No new events yet').waitFor();
     const range = page.getByRole('button', { name: /^Time range/ });
@@ -105,15 +105,15 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await send(1, 'fits_too', fits);
     await row('fits_too').waitFor();
     await page.getByText('1 event since the filter changed, 2 before').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('begins with the newest events that match, each once, and tells them from new ones', async () => {
     await send(3, 'earlier_call');
     await send(1, 'other_call');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?view=tail&q=tool%3Aearlier_call');
     const rows = page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'earlier_call' });
     await rows.nth(2).waitFor();
@@ -139,15 +139,15 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await rows.last().click();
     const panel = page.getByRole('complementary', { name: 'Event', exact: true });
     await panel.getByText('/srv/.env').first().waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight(
     'adds to the query only what a query can contain, and holds rows while its buttons are pointed at',
     async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       let isFirst = true;
       let streams = 0;
       await page.route(/\/v1\/events\/stream/, (route) => {
@@ -185,8 +185,8 @@ describe('the live tail', { timeout: 60_000 }, () => {
       await send(1, 'next_call');
       await cells.filter({ hasText: /^next_call$/ }).waitFor();
       await cells.filter({ hasText: /^held_call$/ }).waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 
@@ -195,8 +195,8 @@ describe('the live tail', { timeout: 60_000 }, () => {
     async () => {
       const large = { payload: { tool_args: { path: '/srv/large', text: 'x'.repeat(100_000) } } };
       await send(1, 'large_call', large);
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       let isFirst = true;
       await page.route('**/api/v1/events?**', async (route) => {
         if (!route.request().url().includes('budget_ms=1000')) return route.continue();
@@ -220,25 +220,25 @@ describe('the live tail', { timeout: 60_000 }, () => {
       await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'large_call' }).waitFor();
       await page.getByText(/^Searched back to .* for earlier events\.$/).waitFor();
       await accessible(page);
-      await seen.context.close();
+      await visit.context.close();
     },
   );
 
   itAtNight('keeps 5,000 rows of more', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?view=tail');
     await page.getByText('No events since the tail opened').waitFor();
     for (let n = 0; n < 6; n += 1) await send(1_000, `many_${n}`);
     await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'many_5' }).first().waitFor();
     await page.getByText('Newest 5,000 events').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('while Explore lists 2,000 of them, and says how to see older ones', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     for (let n = 0; n < 3; n += 1) await send(1_000, `old_${n}`);
     await page.goto('/dashboard/explore?q=tool:old_*');
     const toEnd = () =>
@@ -247,14 +247,14 @@ describe('the live tail', { timeout: 60_000 }, () => {
       });
     const full = page.getByText('2,000 newest events. For older ones, narrow the query or the time range');
     await expect.poll(() => toEnd().then(() => full.count()), { timeout: 60_000, interval: 100 }).toBe(1);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   itAtNight('makes a contract of an event', async () => {
     await send(1, 'read_file');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/explore?tool_name=read_file');
     await page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: 'read_file' }).click();
     await page.getByRole('link', { name: 'Open page' }).click();
@@ -270,7 +270,7 @@ describe('the live tail', { timeout: 60_000 }, () => {
       when: { 'args.path': { equals: '/srv/.env' } },
       then: { effect: 'deny' },
     });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });

@@ -30,10 +30,10 @@ beforeAll(async () => {
 
 /** A view of the overview, and the presses from then on. */
 async function begin(): Promise<View & { readonly count: () => Promise<number> }> {
-  const seen = await view(hub.url, { cookie });
-  await seen.page.goto('/dashboard/');
-  await seen.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-  return { ...seen, count: await countPresses(seen.page) };
+  const visit = await view(hub.url, { cookie });
+  await visit.page.goto('/dashboard/');
+  await visit.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+  return { ...visit, count: await countPresses(visit.page) };
 }
 
 const press = (what: Locator): Promise<void> => what.click();
@@ -41,7 +41,7 @@ const press = (what: Locator): Promise<void> => what.click();
 it('deploys a version, sees it done, and rolls back, in at most 8 presses', async () => {
   const agents = new AgentStreams(hub, key);
   await agents.open('shop-1', `&bundle_name=shop&policy_version=${secondHash}`);
-  const { page, count, ...seen } = await begin();
+  const { page, count, ...visit } = await begin();
   const main = page.getByRole('main');
   await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Policies' }));
   await press(page.getByRole('tab', { name: 'Documents' }));
@@ -63,8 +63,8 @@ it('deploys a version, sees it done, and rolls back, in at most 8 presses', asyn
   expect(new URL(page.url()).search).toBe('');
   await expect.poll(() => page.getByRole('radio', { name: 'All' }).isChecked()).toBe(true);
   agents.close();
-  noFaults({ page, ...seen });
-  await seen.context.close();
+  noFaults({ page, ...visit });
+  await visit.context.close();
 });
 
 it('shows what changed before denials rose in at most 2 presses, with the difference', async () => {
@@ -77,7 +77,7 @@ it('shows what changed before denials rose in at most 2 presses, with the differ
     payload: { decision_name: 'no-secrets', policy_version: secondHash },
   }));
   await must('POST', '/api/v1/events', { events: denied }, { key });
-  const { page, count, ...seen } = await begin();
+  const { page, count, ...visit } = await begin();
   await page.getByRole('slider', { name: 'Calls over time' }).waitFor();
   // Deployments of the same minutes are one flag.
   const flags = page.getByRole('list', { name: 'Deployments in this range' });
@@ -94,18 +94,18 @@ it('shows what changed before denials rose in at most 2 presses, with the differ
   await difference.getByText('1 line added, 1 line removed').waitFor();
   await difference.getByText('id_ed25519').waitFor();
   expect(await count()).toBeLessThanOrEqual(2);
-  noFaults({ page, ...seen });
+  noFaults({ page, ...visit });
   // The same flag stands above the chart of Explore.
   await page.goto('/dashboard/explore?q=verdict:denied');
   await flags.getByRole('link', { name: /^\d+ changes/ }).waitFor();
-  await seen.context.close();
+  await visit.context.close();
 });
 
 it('approves a call on a phone in at most 2 taps after its arguments were read, and none before', async () => {
   const lines = Array.from({ length: 40 }, (_, n) => [`argument_${n}`, `value ${n}`]);
   const id = await ask(hub, key, { tool_name: 'pay_out', tool_args: Object.fromEntries(lines) });
-  const seen = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie, width: 360, height: 740, touch: true });
+  const { page } = visit;
   await page.goto(`/dashboard/inbox?id=${id}`);
   const count = await countPresses(page);
   const approve = page.getByRole('button', { name: /^Approve/ });
@@ -120,12 +120,12 @@ it('approves a call on a phone in at most 2 taps after its arguments were read, 
     .poll(async () => (await hub.call('GET', `/api/v1/approvals/${id}`, { cookie })).body.status)
     .toBe('approved');
   expect(await count()).toBeLessThanOrEqual(2);
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 it('accepts a changed tool in at most 4 presses, after its difference', async () => {
-  const { page, count, ...seen } = await begin();
+  const { page, count, ...visit } = await begin();
   const main = page.getByRole('main');
   const attention = page.getByRole('region', { name: /^Needs attention/ });
   await press(attention.getByRole('listitem').filter({ hasText: 'npx:files' }).getByRole('link'));
@@ -135,18 +135,18 @@ it('accepts a changed tool in at most 4 presses, after its difference', async ()
   await press(main.getByRole('button', { name: 'Accept in production' }));
   await page.getByText('The definition is accepted in production.').waitFor();
   expect(await count()).toBeLessThanOrEqual(4);
-  noFaults({ page, ...seen });
-  await seen.context.close();
+  noFaults({ page, ...visit });
+  await visit.context.close();
 });
 
 it('verifies a run in at most 3 presses, beside the list', async () => {
-  const { page, count, ...seen } = await begin();
+  const { page, count, ...visit } = await begin();
   await press(page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Runs' }));
   await press(page.getByRole('main').getByRole('link', { name: 'sample-session' }));
   const seal = page.getByRole('region', { name: 'Seal' });
   await press(seal.getByRole('button', { name: 'Verify' }));
   await seal.getByText('Intact, signer unknown.').waitFor();
   expect(await count()).toBeLessThanOrEqual(3);
-  noFaults({ page, ...seen });
-  await seen.context.close();
+  noFaults({ page, ...visit });
+  await visit.context.close();
 });

@@ -37,8 +37,8 @@ async function report(description: string, type: string): Promise<void> {
 }
 
 it('lists what waits, shows the change with its hidden characters, and accepts it', async () => {
-  const seen = await view(hub.url, { cookie });
-  const { page } = seen;
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
   await page.goto('/dashboard/tools');
   await page.getByText('No MCP servers yet').waitFor();
   await page.getByRole('tab', { name: 'Settings' }).click();
@@ -78,8 +78,8 @@ it('lists what waits, shows the change with its hidden characters, and accepts i
   // No agent of staging has shown the server.
   await page.goto('/dashboard/tools?view=settings&env=staging');
   await main.getByRole('row').filter({ hasText: 'npx:files' }).getByText('never').waitFor();
-  noFaults(seen);
-  await seen.context.close();
+  noFaults(visit);
+  await visit.context.close();
 });
 
 itAtNight(
@@ -91,8 +91,8 @@ itAtNight(
     const { key: third } = await hub.key(cookie);
     await reportMany('large-b', 600, { key: third, agents: ['one'] });
     await reportMany('large-s', 3, { key: staging, agents: ['one', 'two', 'three'] });
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/tools?view=all&env=staging');
     const main = page.getByRole('main');
     const table = main.getByRole('table', { name: 'tools', exact: true });
@@ -128,7 +128,7 @@ itAtNight(
     await tab('All').waitFor();
     await page.getByRole('tab', { name: 'Waiting' }).click();
     await tab('Waiting').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );

@@ -41,8 +41,8 @@ describe('approvals', { timeout: 60_000 }, () => {
     'a %d leaves the call waiting, says when to try again, and the next press decides',
     async (status, after) => {
       const id = await ask(hub, key, { tool_name: `busy_${status}` }, 'agent-u');
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       await page.goto(`/dashboard/approvals/${id}`);
       await answerOnce(page, new RegExp(`/approvals/${id}$`), status, { 'Retry-After': after });
       await page.getByRole('button', { name: /^Approve/ }).click();
@@ -51,15 +51,15 @@ describe('approvals', { timeout: 60_000 }, () => {
       expect(await statusOf(id)).toBe('pending');
       await page.getByRole('button', { name: /^Approve/ }).click();
       await page.getByText('Approved by admin@example.com').waitFor();
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 
   it('a 403 says that one may not, and whom to ask', async () => {
     const id = await ask(hub, key, { tool_name: 'not_mine' }, 'agent-u');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${id}`);
     await answerOnce(page, new RegExp(`/approvals/${id}$`), 403, {});
     await page.getByRole('button', { name: /^Deny/ }).click();
@@ -67,14 +67,14 @@ describe('approvals', { timeout: 60_000 }, () => {
     await page.getByText('Ask an admin to do this').waitFor();
     await accessible(page);
     expect(await statusOf(id)).toBe('pending');
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('while the hub is gone nothing is pretended; when it is back the same press decides', async () => {
     const id = await ask(hub, key, { tool_name: 'through_restart', timeout: 600 }, 'agent-u');
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto(`/dashboard/approvals/${id}`);
     await live(page).waitFor();
     await page.getByLabel('Reason', { exact: true }).fill('kept through it');
@@ -93,8 +93,8 @@ describe('approvals', { timeout: 60_000 }, () => {
     await page.getByText('Denied by admin@example.com').waitFor();
     const { body } = await hub.call('GET', `/api/v1/approvals/${id}`, { cookie });
     expect(body).toMatchObject({ status: 'denied', decision_reason: 'kept through it' });
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -105,8 +105,8 @@ describe('deploys', { timeout: 60_000 }, () => {
     const person = { email: 'second@example.com', password: 'correct horse battery', is_admin: true };
     const { body: user } = await hub.call('POST', '/api/v1/users', { cookie, body: person });
     const own = await hub.login(person.email, person.password);
-    const seen = await view(hub.url, { cookie: own });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie: own });
+    const { page } = visit;
     await page.goto('/dashboard/bundles/broken');
     await page.getByRole('button', { name: 'Deploy v1' }).click();
     const plan = page.getByRole('region', { name: /^(Change|Deployment of) broken/ });
@@ -123,13 +123,13 @@ describe('deploys', { timeout: 60_000 }, () => {
       .getByText('Only an admin can deploy a document with errors. Fix the errors, or ask an admin.')
       .waitFor();
     expect((await hub.call('GET', '/api/v1/deployments', { cookie })).body).toEqual([]);
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 
   it('while the hub is gone the plan says that the outcome is unknown; when it is back it deploys', async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     await page.goto('/dashboard/compositions/shop');
     await live(page).waitFor();
     await page.getByRole('button', { name: 'Deploy shop' }).click();
@@ -151,8 +151,8 @@ describe('deploys', { timeout: 60_000 }, () => {
     await page.locator('.live-live').waitFor({ timeout: 40_000 });
     await deploy.click();
     await plan.getByText('shop v1 is deployed to production.').waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   });
 });
 
@@ -160,8 +160,8 @@ describe('slow answers', { timeout: 60_000 }, () => {
   itAtNight(
     'leave the shape of what comes, and the other pages; what was asked for is shown when it is there',
     async () => {
-      const seen = await view(hub.url, { cookie });
-      const { page } = seen;
+      const visit = await view(hub.url, { cookie });
+      const { page } = visit;
       let letGo = (): void => undefined;
       const held = new Promise<void>((resolve) => {
         letGo = resolve;
@@ -181,8 +181,8 @@ describe('slow answers', { timeout: 60_000 }, () => {
       letGo();
       await page.getByRole('link', { name: 'no-secrets' }).waitFor();
       expect(await page.locator('.skeleton').count()).toBe(0);
-      noFaults(seen);
-      await seen.context.close();
+      noFaults(visit);
+      await visit.context.close();
     },
   );
 });

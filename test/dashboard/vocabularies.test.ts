@@ -40,8 +40,8 @@ afterAll(() => {
 itAtNight(
   'a deployment and an assignment name the agents that cannot load the document, whose panel says so',
   async () => {
-    const seen = await view(hub.url, { cookie });
-    const { page } = seen;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
     const message = (text: RegExp) => page.locator('.message').filter({ hasText: text });
     await page.goto('/dashboard/rulesets/words');
     await page.getByRole('button', { name: 'Deploy v1', exact: true }).click();
@@ -87,7 +87,7 @@ itAtNight(
         /last connected through \/v1, where agents load rulesets, but its document is a contract bundle/,
       )
       .waitFor();
-    noFaults(seen);
-    await seen.context.close();
+    noFaults(visit);
+    await visit.context.close();
   },
 );

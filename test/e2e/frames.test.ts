@@ -193,9 +193,9 @@ describe('dashboards', () => {
     });
 
     const rule = { priority: 9, pattern: 'zz*', bundle_name: 'guard', env: 'production' };
-    const made = await caused('assignment_changed', () => call('POST', '/assignment-rules', rule));
-    const ruleId = (made.result as { id: string }).id;
-    expect(made.data).toEqual({ type: 'assignment_changed', rule_id: ruleId, action: 'created' });
+    const change = await caused('assignment_changed', () => call('POST', '/assignment-rules', rule));
+    const ruleId = (change.result as { id: string }).id;
+    expect(change.data).toEqual({ type: 'assignment_changed', rule_id: ruleId, action: 'created' });
     const patched = await caused('assignment_changed', () =>
       call('PATCH', `/assignment-rules/${ruleId}`, { priority: 8 }),
     );
@@ -473,17 +473,17 @@ describe('agents', () => {
         policy_version: update.data.revision_hash,
       });
 
-      const made = await socket.ask('approval', 'r-3', {
+      const pending = await socket.ask('approval', 'r-3', {
         tool_name: 't',
         tool_args: { a: [1, null] },
         message: 'm',
       });
-      expect(made).toMatchObject({
+      expect(pending).toMatchObject({
         status: 200,
         body: { status: 'pending', agent_id: agent, tool_args: { a: [1, null] } },
       });
-      await call('PUT', `/approvals/${made.body.id}`, { approved: true });
-      expect((await socket.next('approval_decided')).data.approval_id).toBe(made.body.id);
+      await call('PUT', `/approvals/${pending.body.id}`, { approved: true });
+      expect((await socket.next('approval_decided')).data.approval_id).toBe(pending.body.id);
 
       expect(await socket.ask('events', 'bad', {})).toMatchObject({
         ref: 'bad',

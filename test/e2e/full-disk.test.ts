@@ -37,9 +37,9 @@ async function hubOn(mebibytes: number, settings: { readonly [name: string]: str
   return { disk, hub, cookie, key };
 }
 
-let made = 0;
+let events = 0;
 const anEvent = (bytes = 10) => ({
-  call_id: `call-${++made}`,
+  call_id: `call-${++events}`,
   agent_id: 'a',
   tool_name: 't',
   verdict: 'call_allowed',
@@ -47,19 +47,19 @@ const anEvent = (bytes = 10) => ({
   timestamp: '2026-01-01T00:00:00Z',
   payload: { text: noise(bytes) },
 });
-type Made = Awaited<ReturnType<typeof hubOn>>;
-const send = ({ hub, key }: Made, events: readonly object[]) =>
+type DiskHub = Awaited<ReturnType<typeof hubOn>>;
+const send = ({ hub, key }: DiskHub, events: readonly object[]) =>
   hub.call('POST', '/api/v1/events', { key, body: { events } });
-const state = async ({ hub }: Made) => {
+const state = async ({ hub }: DiskHub) => {
   const { status, body } = await hub.call('GET', '/api/v1/health/ready');
   return [status, body.status, body.storage.state];
 };
 /** Until the hub has noticed. */
-const becomes = (made: Made, wanted: readonly unknown[]) =>
-  vi.waitFor(async () => expect(await state(made)).toEqual(wanted), { timeout: 15_000, interval: 50 });
+const becomes = (diskHub: DiskHub, wanted: readonly unknown[]) =>
+  vi.waitFor(async () => expect(await state(diskHub)).toEqual(wanted), { timeout: 15_000, interval: 50 });
 
 /** The call ids of all events, in pages. */
-async function storedIds({ hub, cookie }: Made): Promise<string[]> {
+async function storedIds({ hub, cookie }: DiskHub): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const from: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
@@ -77,22 +77,22 @@ const refused = {
 
 describe.skipIf(!canMount)('a disk with nothing left but the reserve', () => {
   it('takes no events and no growing values; decisions, counters and reads go on', async () => {
-    const made = await hubOn(64, { DISK_RESERVE_BYTES: String(8 * mebibyte) });
-    const { hub, disk, key, cookie } = made;
+    const diskHub = await hubOn(64, { DISK_RESERVE_BYTES: String(8 * mebibyte) });
+    const { hub, disk, key, cookie } = diskHub;
     const ask = { tool_name: 'rm', message: 'may I?', timeout: 60 };
     const value = (name: string) => `/api/v1/sessions/${name}`;
-    expect((await send(made, [anEvent()])).status).toBe(200);
+    expect((await send(diskHub, [anEvent()])).status).toBe(200);
     await hub.call('PUT', value('text'), { key, body: { value: 'abc' } });
     await hub.call('PUT', value('count'), { key, body: { value: '9' } });
-    expect(await state(made)).toEqual([200, 'ready', 'ok']);
+    expect(await state(diskHub)).toEqual([200, 'ready', 'ok']);
 
     disk.fill(12 * mebibyte);
-    await becomes(made, [200, 'ready', 'low']);
-    expect((await send(made, [anEvent()])).status).toBe(200);
+    await becomes(diskHub, [200, 'ready', 'low']);
+    expect((await send(diskHub, [anEvent()])).status).toBe(200);
 
     disk.fill(6 * mebibyte);
-    await becomes(made, [200, 'ready', 'reserved']);
-    const answer = await send(made, [anEvent()]);
+    await becomes(diskHub, [200, 'ready', 'reserved']);
+    const answer = await send(diskHub, [anEvent()]);
     expect(answer).toMatchObject(refused);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
     const headers = { Authorization: `Bearer ${key}`, 'X-Service-Agent-Id': 'a' };
@@ -135,26 +135,26 @@ describe.skipIf(!canMount)('a disk with nothing left but the reserve', () => {
     expect((await hub.call('GET', '/api/v1/health')).body.status).toBe('degraded');
 
     disk.drain();
-    await becomes(made, [200, 'ready', 'ok']);
-    expect((await send(made, [anEvent()])).status).toBe(200);
+    await becomes(diskHub, [200, 'ready', 'ok']);
+    expect((await send(diskHub, [anEvent()])).status).toBe(200);
     expect((await hub.call('PUT', value('new'), { key, body: { value: 'abcd' } })).status).toBe(200);
   }, 60_000);
 
   itAtNight(
     'is reached by events themselves, and never gone below; emptying the log makes room again and again',
     async () => {
-      const made = await hubOn(48, { DISK_RESERVE_BYTES: String(8 * mebibyte) });
+      const diskHub = await hubOn(48, { DISK_RESERVE_BYTES: String(8 * mebibyte) });
       const batch = () => Array.from({ length: 10 }, () => anEvent(40_000));
       let accepted = 0;
       let last = { status: 0 };
       for (let i = 0; i < 400 && last.status !== 503; i++) {
-        last = await send(made, batch());
+        last = await send(diskHub, batch());
         if (last.status === 200) accepted++;
       }
       expect(last).toMatchObject(refused);
-      const [status, , room] = await state(made);
+      const [status, , room] = await state(diskHub);
       expect({ status, room }).toEqual({ status: 200, room: expect.stringMatching(/^(low|reserved)$/) });
-      expect(made.disk.free).toBeGreaterThan(7 * mebibyte);
+      expect(diskHub.disk.free).toBeGreaterThan(7 * mebibyte);
       // Most of the disk holds events, not the log.
       expect(accepted * 0.4).toBeGreaterThan(28);
     },
@@ -208,10 +208,10 @@ describe.skipIf(!canMount)('a small disk that events filled', () => {
 
 describe.skipIf(!canMount)('a disk without any room', () => {
   it('is not ready, says so before a commit fails, and never answers anything but 503', async () => {
-    const made = await hubOn(48);
-    const { hub, disk, key, cookie } = made;
+    const diskHub = await hubOn(48);
+    const { hub, disk, key, cookie } = diskHub;
     disk.fill();
-    await becomes(made, [503, 'not_ready', 'full']);
+    await becomes(diskHub, [503, 'not_ready', 'full']);
     expect((await hub.call('GET', '/api/v1/events', { cookie })).status).toBe(200);
     expect((await hub.call('GET', '/api/v1/health/live')).status).toBe(200);
     // Decisions go on while the log has room of its own, and then say what is wrong.
@@ -225,24 +225,24 @@ describe.skipIf(!canMount)('a disk without any room', () => {
     }
     expect([...seen].filter((status) => ![201, 503].includes(status))).toEqual([]);
     expect(seen.has(503)).toBe(true);
-    expect(await state(made)).toEqual([503, 'not_ready', 'full']);
+    expect(await state(diskHub)).toEqual([503, 'not_ready', 'full']);
     // A line or two in the log, not one for each call.
     expect(hub.printed.split('\n').filter((line) => line.includes('disk of the store')).length).toBeLessThan(
       6,
     );
 
     disk.drain();
-    await becomes(made, [200, 'ready', 'ok']);
+    await becomes(diskHub, [200, 'ready', 'ok']);
     const body = { tool_name: 'rm', message: 'may I?', timeout: 60 };
     expect((await hub.call('POST', '/api/v1/approvals', { key, agent: 'late', body })).status).toBe(201);
-    expect((await send(made, [anEvent()])).status).toBe(200);
+    expect((await send(diskHub, [anEvent()])).status).toBe(200);
   }, 60_000);
 
   itAtNight(
     'without a reserve loses nothing acknowledged, and goes on by itself when there is room',
     async () => {
-      const made = await hubOn(40, { DISK_RESERVE_BYTES: '0' });
-      const { hub, disk } = made;
+      const diskHub = await hubOn(40, { DISK_RESERVE_BYTES: '0' });
+      const { hub, disk } = diskHub;
       // At 16 MiB the index of the log has to grow as well: then a refused batch may be there or not.
       disk.fill(12 * mebibyte);
       const acknowledged: string[] = [];
@@ -251,7 +251,7 @@ describe.skipIf(!canMount)('a disk without any room', () => {
       const sender = async () => {
         for (let i = 0; i < 20; i++) {
           const events = Array.from({ length: 10 }, () => anEvent(20_000));
-          const answer = await send(made, events);
+          const answer = await send(diskHub, events);
           if (answer.status === 200) {
             expect(answer.body).toEqual({ accepted: 10, duplicates: 0 });
             acknowledged.push(...events.map(({ call_id }) => call_id));
@@ -264,18 +264,18 @@ describe.skipIf(!canMount)('a disk without any room', () => {
       await Promise.all(Array.from({ length: 6 }, sender));
       // Where nobody knows what a death would leave, it is said so.
       expect([...refusals].filter((one) => one !== '503 unavailable')).toEqual(['503 disk_full']);
-      expect((await state(made))[1]).toBe('not_ready');
+      expect((await state(diskHub))[1]).toBe('not_ready');
 
-      const stored = async () => (await storedIds(made)).sort();
+      const stored = async () => (await storedIds(diskHub)).sort();
       const before = new Set(await stored());
       expect(acknowledged.filter((id) => !before.has(id))).toEqual([]);
 
       disk.drain();
-      await becomes(made, [200, 'ready', 'ok']);
+      await becomes(diskHub, [200, 'ready', 'ok']);
       // A batch is stored as a whole or not at all: all of a repeat is new, or nothing is (when only the agent's last
       // contact had no room).
       for (const events of refusedBatches.slice(0, 20)) {
-        expect([0, 10]).toContain((await send(made, events)).body.accepted);
+        expect([0, 10]).toContain((await send(diskHub, events)).body.accepted);
         acknowledged.push(...(events as { call_id: string }[]).map(({ call_id }) => call_id));
       }
       const after = await stored();
@@ -289,8 +289,8 @@ describe.skipIf(!canMount)('a disk without any room', () => {
   );
 
   it(`is filled, emptied and killed again and again, and keeps what it acknowledged, each batch whole and once (SEED=${seed})`, async () => {
-    const made = await hubOn(96, { DISK_RESERVE_BYTES: '0' });
-    const { hub, disk } = made;
+    const diskHub = await hubOn(96, { DISK_RESERVE_BYTES: '0' });
+    const { hub, disk } = diskHub;
     const chance = random(seed);
     const acknowledged: string[] = [];
     const batches: string[][] = [];
@@ -300,7 +300,7 @@ describe.skipIf(!canMount)('a disk without any room', () => {
       const events = Array.from({ length: 1 + chance.int(8) }, () => anEvent(chance.int(30_000)));
       const ids = events.map(({ call_id }) => call_id);
       batches.push(ids);
-      const answer = await send(made, events).catch(() => null);
+      const answer = await send(diskHub, events).catch(() => null);
       if (answer?.status === 200) acknowledged.push(...ids);
       else if (answer) {
         expect(answer.status).toBe(503);
@@ -319,9 +319,9 @@ describe.skipIf(!canMount)('a disk without any room', () => {
       await Promise.all(senders);
       disk.drain();
       if (round % 2 === 1) await hub.start();
-      await becomes(made, [200, 'ready', 'ok']);
+      await becomes(diskHub, [200, 'ready', 'ok']);
     }
-    const ids = await storedIds(made);
+    const ids = await storedIds(diskHub);
     const stored = new Set(ids);
     const sent = new Set(batches.flat());
     expect(stored.size).toBe(ids.length);

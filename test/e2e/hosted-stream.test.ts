@@ -58,13 +58,13 @@ it('tells of a deployed ruleset without its text, and sends the document to a st
     'X-Service-Agent-Id': 'console',
   });
   expect([named.status, bare.status, console_.status]).toEqual([200, 200, 200]);
-  const made = await put('mail', ruleset('mail'));
+  const newVersion = await put('mail', ruleset('mail'));
   const told = (await named.next('ruleset_updated')).data;
   expect(told).toMatchObject({
     type: 'ruleset_updated',
     name: 'mail',
-    version: made.version,
-    revision_hash: made.revision_hash,
+    version: newVersion.version,
+    revision_hash: newVersion.revision_hash,
     env: 'production',
   });
   expect(JSON.stringify(told)).not.toContain('yaml');
@@ -83,11 +83,11 @@ it('tells of a deployed ruleset without its text, and sends the document to a st
 });
 
 it('says at once what an agent missed, and nothing to one that runs it', async () => {
-  const made = await put('late', ruleset('late'));
+  const newVersion = await put('late', ruleset('late'));
   const behind = await open(`env=production&bundle_name=late&policy_version=${'0'.repeat(64)}`, 'behind');
-  expect((await behind.next('ruleset_updated')).data.revision_hash).toBe(made.revision_hash);
+  expect((await behind.next('ruleset_updated')).data.revision_hash).toBe(newVersion.revision_hash);
   const current = await open(
-    `env=production&bundle_name=late&policy_version=${made.revision_hash}`,
+    `env=production&bundle_name=late&policy_version=${newVersion.revision_hash}`,
     'current',
   );
   const next = await put('late', ruleset('late', 'still no'));
@@ -169,11 +169,11 @@ const report = (environment: string, ...events: { readonly [field: string]: unkn
 let wide = '';
 
 it('tells an agent of its own decisions, and an operator of those of an environment', async () => {
-  const made = await hub.call('POST', '/v1/keys', {
+  const newKey = await hub.call('POST', '/v1/keys', {
     headers: { Authorization: `Bearer ${token}` },
     body: { name: 'wide' },
   });
-  wide = made.body.key;
+  wide = newKey.body.key;
   const operator = { Authorization: `Bearer ${token}` };
   const mine = await open('env=production', 'mine');
   const session = await open('env=production&session_id=s1', 'mine');

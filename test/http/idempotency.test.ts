@@ -27,7 +27,7 @@ function send(handle: Handle, { kind = 'answer' as 'answer' | 'once', operation 
   const sent = { operation, declaration, caller, headers };
   return idempotency.run(sent, idempotency.keyOf(sent), { body }, handle);
 }
-const made: Handle = async (newId) => ({ id: newId });
+const create: Handle = async (newId) => ({ id: newId });
 const never: Handle = async () => {
   throw new Error('carried out again');
 };
@@ -42,7 +42,7 @@ it('answers a repeat as the first, status and headers too, and never carries it 
   );
   await expect(send(never, { body: { other: 1 } })).rejects.toMatchObject(reason('idempotency_key_reused'));
   // Another route's keys are its own.
-  expect(await send(made, { operation: 'other' })).not.toEqual(first.body);
+  expect(await send(create, { operation: 'other' })).not.toEqual(first.body);
 });
 
 it('refuses a repeat while the first runs, and takes over from one whose node died, under its id', async () => {
@@ -60,7 +60,7 @@ it('refuses a repeat while the first runs, and takes over from one whose node di
     detail: { reason: 'idempotency_in_progress', retryAfter: 1 },
   });
   clock.advance(10_000);
-  const second = await send(made);
+  const second = await send(create);
   expect(second).toEqual({ id: ids[0] });
   finish(second);
   expect(await slow).toEqual(second);
@@ -73,7 +73,7 @@ it('carries a request out again that failed, under its id', async () => {
     throw new HubError('unavailable', 'Nobody knows.');
   });
   await expect(failing).rejects.toMatchObject({ code: 'unavailable' });
-  expect(await send(made)).toEqual({ id: ids[0] });
+  expect(await send(create)).toEqual({ id: ids[0] });
 });
 
 it('refuses a repeat of an answer with a secret, of which nothing is stored', async () => {
@@ -90,9 +90,9 @@ it('keeps no large answer: it is made again of what was made', async () => {
 });
 
 it('forgets a key after 24 hours', async () => {
-  const first = await send(made);
+  const first = await send(create);
   clock.advance(24 * 3_600_000);
-  expect(await send(made, { body: { other: 1 } })).not.toEqual(first);
+  expect(await send(create, { body: { other: 1 } })).not.toEqual(first);
 });
 
 it('answers although the answer could not be kept', async () => {
@@ -103,5 +103,5 @@ it('answers although the answer could not be kept', async () => {
     },
   };
   idempotency = createIdempotency({ store: broken, secrets, clock, log: silentLog });
-  expect(await send(made)).toMatchObject({ id: expect.any(String) });
+  expect(await send(create)).toMatchObject({ id: expect.any(String) });
 });

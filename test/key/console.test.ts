@@ -17,20 +17,20 @@ const list = async (as = user) => (await t.call('listKeys', {}, as)).body;
 const revoke = (key_id: string, as = user) => t.call('revokeKey', { params: { key_id } }, as);
 
 it('are of their form, and are kept as a hash that no list shows', async () => {
-  const made = await create();
-  expect(made.key).toMatch(/^svk_staging_[\w-]{43}$/);
-  expect(made).toMatchObject({
-    prefix: made.key.slice(0, 'svk_staging_'.length + 8),
+  const newKey = await create();
+  expect(newKey.key).toMatch(/^svk_staging_[\w-]{43}$/);
+  expect(newKey).toMatchObject({
+    prefix: newKey.key.slice(0, 'svk_staging_'.length + 8),
     env: 'staging',
     label: 'ci',
   });
   const [listed] = await list();
-  const { key, ...shown } = made;
+  const { key, ...shown } = newKey;
   expect(listed).toEqual({ ...shown, last_used_at: null, streams: 0 });
   expect(JSON.stringify(listed)).not.toContain(key.slice(-30));
   const stored = await t.hub.store.keys.getByHash(t.hub.secrets.sha256(key));
   expect(stored).toMatchObject({
-    id: made.id,
+    id: newKey.id,
     tenantId: user.tenantId,
     env: 'staging',
     createdBy: 'ann@example.com',
@@ -91,12 +91,12 @@ it('revoked once, every node hears of it; a second time, or by another tenant, t
 
 it('are bound to an agent, or to those that a pattern matches, and expire', async () => {
   const expires_at = new Date(t.clock.now() + 3_600_000).toISOString();
-  const made = await create({ agent_pattern: 'team-a.*', expires_at });
-  expect(made).toMatchObject({ agent_pattern: 'team-a.*', expires_at });
+  const newKey = await create({ agent_pattern: 'team-a.*', expires_at });
+  expect(newKey).toMatchObject({ agent_pattern: 'team-a.*', expires_at });
   expect(await create()).toMatchObject({ agent_pattern: null, expires_at: null });
-  const listed = (await list()).find(({ id }) => id === made.id);
+  const listed = (await list()).find(({ id }) => id === newKey.id);
   expect(listed).toMatchObject({ agent_pattern: 'team-a.*', expires_at, last_used_at: null });
-  expect(await t.hub.store.keys.getByHash(t.hub.secrets.sha256(made.key))).toMatchObject({
+  expect(await t.hub.store.keys.getByHash(t.hub.secrets.sha256(newKey.key))).toMatchObject({
     agentPattern: 'team-a.*',
     expiresAt: t.clock.now() + 3_600_000,
   });

@@ -18,26 +18,26 @@ const create = async (body: object = {}, as = operator) =>
   (await t.call('hostedCreateKey', { body: { name: 'fleet', ...body } }, as)).body;
 
 it('are made for every environment, in a form that names none, and kept as a hash', async () => {
-  const made = await create({ name: '  fleet ' });
-  expect(made.key).toMatch(/^svk_[0-9A-Za-z]{43}$/);
-  expect(made).toMatchObject({
+  const newKey = await create({ name: '  fleet ' });
+  expect(newKey.key).toMatch(/^svk_[0-9A-Za-z]{43}$/);
+  expect(newKey).toMatchObject({
     name: 'fleet',
     env: null,
-    prefix: made.key.slice(0, 12),
+    prefix: newKey.key.slice(0, 12),
     created_by: operator.display,
   });
-  expect(await t.hub.store.keys.getByHash(t.hub.secrets.sha256(made.key))).toMatchObject({
+  expect(await t.hub.store.keys.getByHash(t.hub.secrets.sha256(newKey.key))).toMatchObject({
     tenantId: user.tenantId,
     env: null,
   });
-  expect((await create()).key).not.toBe(made.key);
+  expect((await create()).key).not.toBe(newKey.key);
 });
 
 it('may be bound to an environment, to agents and to a time', async () => {
   const expires_at = renderMicros(t.clock.now() + 60_000);
-  const made = await create({ env: 'staging', agent_pattern: 'a-*', expires_at });
-  expect(made.key).toMatch(/^svk_staging_/);
-  expect(made).toMatchObject({ env: 'staging', agent_pattern: 'a-*', expires_at });
+  const newKey = await create({ env: 'staging', agent_pattern: 'a-*', expires_at });
+  expect(newKey.key).toMatch(/^svk_staging_/);
+  expect(newKey).toMatchObject({ env: 'staging', agent_pattern: 'a-*', expires_at });
 });
 
 it('are listed here and on the console API, until either revokes them', async () => {

@@ -87,54 +87,54 @@ describe.each(types)('a channel of type %s', (type) => {
     secretsOf[type].map((field) => String((configs()[type] as { [field: string]: unknown })[field]));
 
   it('is shown with its secrets masked, in every answer, and is sealed in the store', async () => {
-    const made = await create(type);
-    const changed = await update(made.id, { name: 'other' });
+    const channel = await create(type);
+    const changed = await update(channel.id, { name: 'other' });
     const listed = await list();
     for (const secret of secrets()) {
-      expect(JSON.stringify([made, changed, listed])).not.toContain(secret);
-      expect(JSON.stringify(await t.hub.store.channels.get(user.tenantId, made.id))).not.toContain(secret);
+      expect(JSON.stringify([channel, changed, listed])).not.toContain(secret);
+      expect(JSON.stringify(await t.hub.store.channels.get(user.tenantId, channel.id))).not.toContain(secret);
     }
-    for (const field of secretsOf[type]) expect(made.config[field]).toContain('••••');
-    expect(made).toMatchObject({ name: 'ops', channel_type: type, enabled: true, filters: null });
-    expect(made).toMatchObject({ last_test_at: null, last_test_ok: null });
+    for (const field of secretsOf[type]) expect(channel.config[field]).toContain('••••');
+    expect(channel).toMatchObject({ name: 'ops', channel_type: type, enabled: true, filters: null });
+    expect(channel).toMatchObject({ last_test_at: null, last_test_ok: null });
     expect(listed).toEqual([changed]);
   });
 
   it('keeps its secrets when what was shown is written back, or they are left out', async () => {
-    const made = await create(type);
-    const before = await openConfig(made.id);
-    await update(made.id, { config: made.config });
-    expect(await openConfig(made.id)).toEqual(before);
+    const channel = await create(type);
+    const before = await openConfig(channel.id);
+    await update(channel.id, { config: channel.config });
+    expect(await openConfig(channel.id)).toEqual(before);
     const open = Object.fromEntries(
-      Object.entries(made.config).filter(
+      Object.entries(channel.config).filter(
         ([field]) => !secretsOf[type].includes(field) && field !== 'webhook_secret',
       ),
     );
-    await update(made.id, { config: open });
-    expect(await openConfig(made.id)).toEqual(before);
+    await update(channel.id, { config: open });
+    expect(await openConfig(channel.id)).toEqual(before);
   });
 
   it('keeps its secrets when the mask that comes back is of one that was replaced since', async () => {
-    const made = await create(type);
+    const channel = await create(type);
     const [field = ''] = secretsOf[type];
     const secret = type === 'workspace_chat' ? `${receiver.url}/services/second` : 'the-second-secret';
-    await update(made.id, { config: { ...made.config, [field]: secret } });
-    const before = await openConfig(made.id);
-    await update(made.id, { name: 'from an older page', config: made.config });
-    expect(await openConfig(made.id)).toEqual(before);
+    await update(channel.id, { config: { ...channel.config, [field]: secret } });
+    const before = await openConfig(channel.id);
+    await update(channel.id, { name: 'from an older page', config: channel.config });
+    expect(await openConfig(channel.id)).toEqual(before);
     // Nor is it the first secret of another channel.
-    expect(await refusal(create(type, { config: made.config }))).toMatchObject({
+    expect(await refusal(create(type, { config: channel.config }))).toMatchObject({
       code: 'unprocessable',
       message: `config.${field}: is masked. Send the whole secret.`,
     });
   });
 
   it('takes a new secret', async () => {
-    const made = await create(type);
+    const channel = await create(type);
     const [field = ''] = secretsOf[type];
     const secret = type === 'workspace_chat' ? `${receiver.url}/services/new` : 'another-secret';
-    await update(made.id, { config: { ...made.config, [field]: secret } });
-    expect(JSON.stringify(await openConfig(made.id))).toContain(secret);
+    await update(channel.id, { config: { ...channel.config, [field]: secret } });
+    expect(JSON.stringify(await openConfig(channel.id))).toContain(secret);
   });
 
   it('names each field that is missing', async () => {
@@ -177,48 +177,55 @@ describe('addresses', () => {
     }
     const email = { ...configs().email, smtp_host: '169.254.169.254' };
     expect((await refusal(create('email', { config: email }))).code).toBe('unprocessable');
-    const made = await create('webhook');
-    expect((await refusal(update(made.id, { config: { url: 'https://[::ffff:127.0.0.1]/' } }))).code).toBe(
+    const channel = await create('webhook');
+    expect((await refusal(update(channel.id, { config: { url: 'https://[::ffff:127.0.0.1]/' } }))).code).toBe(
       'unprocessable',
     );
     expect(await list()).toHaveLength(1);
   });
 
   it('of another mail server ask for the password again', async () => {
-    const made = await create('email');
-    const moved = { ...made.config, smtp_host: '127.0.0.2' };
-    expect((await refusal(update(made.id, { config: moved }))).message).toContain('smtp_password again');
-    await update(made.id, { config: { ...moved, smtp_password: 'given again' } });
-    expect(await openConfig(made.id)).toMatchObject({ smtpHost: '127.0.0.2', smtpPassword: 'given again' });
+    const channel = await create('email');
+    const moved = { ...channel.config, smtp_host: '127.0.0.2' };
+    expect((await refusal(update(channel.id, { config: moved }))).message).toContain('smtp_password again');
+    await update(channel.id, { config: { ...moved, smtp_password: 'given again' } });
+    expect(await openConfig(channel.id)).toMatchObject({
+      smtpHost: '127.0.0.2',
+      smtpPassword: 'given again',
+    });
   });
 });
 
 describe('changes', () => {
   it('keep what is absent, clear filters by null, and cannot change the type', async () => {
     const filters = { environments: ['production'], agent_patterns: ['web-*'] };
-    const made = await create('webhook', { filters });
-    expect(made.filters).toEqual({ ...filters, contract_names: null });
+    const channel = await create('webhook', { filters });
+    expect(channel.filters).toEqual({ ...filters, contract_names: null });
     t.clock.advance(1000);
-    const renamed = await update(made.id, { name: 'b', channel_type: 'email' });
-    expect(renamed).toMatchObject({ name: 'b', channel_type: 'webhook', filters: made.filters });
-    expect(Date.parse(renamed.updated_at)).toBe(Date.parse(made.updated_at) + 1000);
-    expect(await update(made.id, { enabled: false })).toMatchObject({ enabled: false, name: 'b' });
-    expect((await update(made.id, { filters: null })).filters).toBeNull();
+    const renamed = await update(channel.id, { name: 'b', channel_type: 'email' });
+    expect(renamed).toMatchObject({ name: 'b', channel_type: 'webhook', filters: channel.filters });
+    expect(Date.parse(renamed.updated_at)).toBe(Date.parse(channel.updated_at) + 1000);
+    expect(await update(channel.id, { enabled: false })).toMatchObject({ enabled: false, name: 'b' });
+    expect((await update(channel.id, { filters: null })).filters).toBeNull();
   });
 
   it('clear the secret of a webhook by null', async () => {
-    const made = await create('webhook');
-    await update(made.id, { config: { url: `${receiver.url}/hook`, secret: null } });
-    expect(await openConfig(made.id)).toEqual({ kind: 'webhook', url: `${receiver.url}/hook`, secret: null });
+    const channel = await create('webhook');
+    await update(channel.id, { config: { url: `${receiver.url}/hook`, secret: null } });
+    expect(await openConfig(channel.id)).toEqual({
+      kind: 'webhook',
+      url: `${receiver.url}/hook`,
+      secret: null,
+    });
   });
 
   it('keep the list of deciders until it is cleared: a change of another field opens no chat', async () => {
     const config = { bot_token: 'a-token', public_key: 'a'.repeat(64), channel: '5' };
-    const made = await create('community_chat', { config: { ...config, allowed_user_ids: ['1', '2'] } });
-    await update(made.id, { config: { ...config, channel: '6' } });
-    expect(await openConfig(made.id)).toMatchObject({ channel: '6', allowedUserIds: ['1', '2'] });
-    await update(made.id, { config: { ...config, allowed_user_ids: null } });
-    expect(await openConfig(made.id)).toMatchObject({ channel: '5', allowedUserIds: null });
+    const channel = await create('community_chat', { config: { ...config, allowed_user_ids: ['1', '2'] } });
+    await update(channel.id, { config: { ...config, channel: '6' } });
+    expect(await openConfig(channel.id)).toMatchObject({ channel: '6', allowedUserIds: ['1', '2'] });
+    await update(channel.id, { config: { ...config, allowed_user_ids: null } });
+    expect(await openConfig(channel.id)).toMatchObject({ channel: '5', allowedUserIds: null });
   });
 
   it('has a name of at most 100 characters, as on the hosted API', async () => {
@@ -231,11 +238,11 @@ describe('changes', () => {
   });
 
   it('of many at once all count', async () => {
-    const made = await create('webhook');
+    const channel = await create('webhook');
     await Promise.all([
-      update(made.id, { name: 'one' }),
-      update(made.id, { enabled: false }),
-      update(made.id, { filters: { environments: ['staging'] } }),
+      update(channel.id, { name: 'one' }),
+      update(channel.id, { enabled: false }),
+      update(channel.id, { filters: { environments: ['staging'] } }),
     ]);
     expect((await list())[0]).toMatchObject({
       name: 'one',
@@ -245,13 +252,13 @@ describe('changes', () => {
   });
 
   it('are for admins, each in their own tenant', async () => {
-    const made = await create('webhook');
+    const channel = await create('webhook');
     const member = { ...user, roles: memberRoles };
     expect((await refusal(create('webhook', {}, member))).code).toBe('forbidden');
-    expect((await refusal(update(made.id, { name: 'x' }, member))).code).toBe('forbidden');
+    expect((await refusal(update(channel.id, { name: 'x' }, member))).code).toBe('forbidden');
     const other = await t.tenant();
-    const ids = { params: { channel_id: made.id } };
-    expect((await refusal(update(made.id, { name: 'x' }, other))).code).toBe('not_found');
+    const ids = { params: { channel_id: channel.id } };
+    expect((await refusal(update(channel.id, { name: 'x' }, other))).code).toBe('not_found');
     for (const operation of ['deleteChannel', 'testChannel'] as const) {
       expect((await refusal(t.call(operation, ids, member))).code).toBe('forbidden');
       expect((await refusal(t.call(operation, ids, other))).code).toBe('not_found');
@@ -261,8 +268,8 @@ describe('changes', () => {
   });
 
   it('end with its removal', async () => {
-    const made = await create('webhook');
-    const ids = { params: { channel_id: made.id } };
+    const channel = await create('webhook');
+    const ids = { params: { channel_id: channel.id } };
     expect((await t.call('deleteChannel', ids, user)).status).toBe(204);
     expect((await refusal(t.call('deleteChannel', ids, user))).code).toBe('not_found');
     expect(await list()).toEqual([]);
@@ -275,10 +282,10 @@ describe('changes', () => {
 });
 
 it('leaves a record of each change, without anything of its configuration', async () => {
-  const made = await create('webhook');
-  await update(made.id, { name: 'b' });
-  await t.call('deleteChannel', { params: { channel_id: made.id } }, user);
-  await expect(update(made.id, { name: 'c' })).rejects.toThrow();
+  const channel = await create('webhook');
+  await update(channel.id, { name: 'b' });
+  await t.call('deleteChannel', { params: { channel_id: channel.id } }, user);
+  await expect(update(channel.id, { name: 'c' })).rejects.toThrow();
   const filter = { from: null, to: null, actor: null, actions: null, subjects: ['channel'] as const };
   const entries = await t.hub.store.audit.list(user.tenantId, filter, null, 10);
   expect(entries.map(({ entry }) => entry.action_type)).toEqual([
@@ -287,7 +294,7 @@ it('leaves a record of each change, without anything of its configuration', asyn
     'channel.created',
   ]);
   for (const { entry } of entries) {
-    expect(entry).toMatchObject({ subject: { id: made.id }, actor: { display: 'ann@example.com' } });
+    expect(entry).toMatchObject({ subject: { id: channel.id }, actor: { display: 'ann@example.com' } });
     expect(JSON.stringify(entry)).not.toContain('/hook');
   }
 });
@@ -297,8 +304,8 @@ describe('a test message', () => {
     (await t.call('testChannel', { params: { channel_id } }, user)).body;
 
   it('is signed, and its success is noted', async () => {
-    const made = await create('webhook');
-    expect(await test(made.id)).toEqual({ success: true, message: 'The test message was sent.' });
+    const channel = await create('webhook');
+    expect(await test(channel.id)).toEqual({ success: true, message: 'The test message was sent.' });
     const [sent] = receiver.received;
     expect(sent).toMatchObject({ method: 'POST', path: '/hook', body: { event: 'test' } });
     expect(sent?.headers['x-service-signature']).toBe(
@@ -308,21 +315,21 @@ describe('a test message', () => {
   });
 
   it('that fails is an answer, which holds nothing that the receiver wrote', async () => {
-    const made = await create('webhook');
+    const channel = await create('webhook');
     receiver.answer = status(404, {}, 'the secret of the inner network');
-    const failed = await test(made.id);
+    const failed = await test(channel.id);
     expect(failed).toMatchObject({ success: false });
     expect(failed.message).toContain('404');
     expect(JSON.stringify(failed)).not.toContain('inner');
     expect((await list())[0]).toMatchObject({ last_test_ok: false });
     await receiver.close();
-    expect(await test(made.id)).toEqual({ success: false, message: 'The connection failed.' });
+    expect(await test(channel.id)).toEqual({ success: false, message: 'The connection failed.' });
     receiver = await startReceiver();
   });
 
   it('is limited', async () => {
-    const made = await create('webhook');
-    for (let i = 0; i < 20; i++) await test(made.id);
-    expect((await refusal(test(made.id))).code).toBe('rate_limited');
+    const channel = await create('webhook');
+    for (let i = 0; i < 20; i++) await test(channel.id);
+    expect((await refusal(test(channel.id))).code).toBe('rate_limited');
   });
 });

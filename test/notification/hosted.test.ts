@@ -88,40 +88,40 @@ describe('a channel', () => {
   it('of a type that this API does not know is not shown', async () => {
     const email = { smtp_host: 'mail.example', smtp_port: 465, smtp_user: '', smtp_password: '' };
     const config = { ...email, from_address: 'a@b.c', to_addresses: ['d@e.f'] };
-    const made = await t
+    const channel = await t
       .call('createChannel', { body: { name: 'm', channel_type: 'email', config } }, user)
       .catch(() => null);
-    if (made) expect(await list()).toEqual([]);
+    if (channel) expect(await list()).toEqual([]);
     await expect(create('email', config)).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
   it('is replaced as a whole, but for its type and for absent or masked secrets', async () => {
-    const made = await create(
+    const channel = await create(
       'chat_bot',
       { bot_token: botToken, chat_id: '1' },
       { filters: { environments: ['production'] } },
     );
-    const before = await stored(made.id);
-    const masked = await update(made.id, {
+    const before = await stored(channel.id);
+    const masked = await update(channel.id, {
       channel_type: 'chat_bot',
-      config: { bot_token: made.config.bot_token, chat_id: '2' },
+      config: { bot_token: channel.config.bot_token, chat_id: '2' },
     });
     expect(masked).toMatchObject({ config: { chat_id: '2' }, filters: { environments: null } });
-    expect((await stored(made.id)).config).toEqual({ ...before.config, chatId: '2' });
-    await update(made.id, {
+    expect((await stored(channel.id)).config).toEqual({ ...before.config, chatId: '2' });
+    await update(channel.id, {
       channel_type: 'chat_bot',
       config: { bot_token: 'another-token', chat_id: '2' },
       enabled: false,
     });
-    expect((await stored(made.id)).config).toMatchObject({ botToken: 'another-token' });
+    expect((await stored(channel.id)).config).toMatchObject({ botToken: 'another-token' });
     // The mask of the token before it, as somebody read it a while ago.
-    await update(made.id, {
+    await update(channel.id, {
       channel_type: 'chat_bot',
-      config: { bot_token: made.config.bot_token, chat_id: '3' },
+      config: { bot_token: channel.config.bot_token, chat_id: '3' },
     });
-    expect((await stored(made.id)).config).toMatchObject({ botToken: 'another-token', chatId: '3' });
+    expect((await stored(channel.id)).config).toMatchObject({ botToken: 'another-token', chatId: '3' });
     await expect(
-      update(made.id, { channel_type: 'webhook', config: { url: `${receiver.url}/x` } }),
+      update(channel.id, { channel_type: 'webhook', config: { url: `${receiver.url}/x` } }),
     ).rejects.toMatchObject({ code: 'validation_failed' });
   });
 

@@ -271,8 +271,8 @@ itAtNight('is reused later, also when its approval is over, and goes with its ap
   }
   expect([await eventsOf(), await approvals()]).toEqual([[], []]);
   expect((await t.call('hostedListRuns', {}, operator)).body.runs).toEqual([]);
-  const made = await make();
-  expect([made.status, made.body]).toEqual([201, first]);
+  const answer = await make();
+  expect([answer.status, answer.body]).toEqual([201, first]);
   expect(await eventsOf()).toHaveLength(7);
   expect(await approvals()).toMatchObject([{ id: first.approval_id, status: 'pending' }]);
 });
@@ -286,9 +286,9 @@ itAtNight('is made anew when a removal ended half-way', async () => {
 });
 
 itAtNight('is made and removed by signed-in people, too', async () => {
-  const made = await t.call('makeSampleRun', {}, user);
+  const answer = await t.call('makeSampleRun', {}, user);
   const again = await make();
-  expect([made.status, again.status, again.body]).toEqual([201, 200, made.body]);
+  expect([answer.status, again.status, again.body]).toEqual([201, 200, answer.body]);
   expect((await t.call('deleteSampleRun', {}, user)).body).toEqual({ deleted: true });
   expect(await eventsOf()).toEqual([]);
 });

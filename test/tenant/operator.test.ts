@@ -14,12 +14,12 @@ const password = 'correct horse battery';
 
 it('creates a tenant with its admin and signing key, apart from others', async () => {
   const body = { name: 'Two', email: 'Two@Example.com', password };
-  const made = await t.call('createTenant', { body }, operator);
-  expect(made.status).toBe(201);
-  expect(await t.hub.store.signing.getActive(made.body.tenant_id)).not.toBeNull();
+  const answer = await t.call('createTenant', { body }, operator);
+  expect(answer.status).toBe(201);
+  expect(await t.hub.store.signing.getActive(answer.body.tenant_id)).not.toBeNull();
   expect(await t.hub.store.tenants.getUserByEmail('two@example.com')).toMatchObject({
-    id: made.body.user_id,
-    tenantId: made.body.tenant_id,
+    id: answer.body.user_id,
+    tenantId: answer.body.tenant_id,
     roles: adminRoles,
   });
 });
@@ -35,10 +35,10 @@ it('refuses an e-mail that any tenant has', async () => {
 it('adds a user to a tenant that exists, and answers 404 for one that does not', async () => {
   const { tenantId } = await t.tenant();
   const body = { tenant_id: tenantId, email: 'b@example.com', password, is_admin: false };
-  const made = await t.call('createUser', { body }, operator);
-  expect(made.status).toBe(201);
-  expect(await t.hub.store.tenants.getUser(made.body.user_id)).toMatchObject({ roles: memberRoles });
-  const elsewhere = { ...body, tenant_id: made.body.user_id, email: 'c@example.com' };
+  const answer = await t.call('createUser', { body }, operator);
+  expect(answer.status).toBe(201);
+  expect(await t.hub.store.tenants.getUser(answer.body.user_id)).toMatchObject({ roles: memberRoles });
+  const elsewhere = { ...body, tenant_id: answer.body.user_id, email: 'c@example.com' };
   await expect(t.call('createUser', { body: elsewhere }, operator)).rejects.toMatchObject({
     code: 'not_found',
   });

@@ -11,10 +11,10 @@ const body = { email: 'First@Example.com', password: 'correct horse battery' };
 
 it('creates the tenant, an admin who can sign in, and a signing key', async () => {
   t = await makeHub();
-  const made = await t.call('setup', { body });
-  expect(made.status).toBe(201);
-  expect(made.body.message).toBe('Admin created');
-  expect(await t.hub.store.signing.getActive(made.body.tenant_id)).toMatchObject({ active: true });
+  const answer = await t.call('setup', { body });
+  expect(answer.status).toBe(201);
+  expect(answer.body.message).toBe('Admin created');
+  expect(await t.hub.store.signing.getActive(answer.body.tenant_id)).toMatchObject({ active: true });
   const login = await t.call('login', { body: { ...body, email: 'FIRST@example.com' } });
   expect(login.status).toBe(200);
 });
@@ -61,16 +61,16 @@ it('looks at no more setup tokens of one address than logins, right ones neither
 
 it('asks callers on other machines for the token that it made itself', async () => {
   t = await makeHub();
-  const made = await printedSetupToken(t.hub.store.keyCheck, t.hub.secrets);
-  expect(made).toEqual({ value: expect.stringMatching(/^[\w-]{24}$/), isGenerated: true });
-  expect(await printedSetupToken(t.hub.store.keyCheck, t.hub.secrets)).toEqual(made);
+  const setupToken = await printedSetupToken(t.hub.store.keyCheck, t.hub.secrets);
+  expect(setupToken).toEqual({ value: expect.stringMatching(/^[\w-]{24}$/), isGenerated: true });
+  expect(await printedSetupToken(t.hub.store.keyCheck, t.hub.secrets)).toEqual(setupToken);
   await t.close();
-  t = await makeHub({ setupToken: made });
+  t = await makeHub({ setupToken });
   await expect(t.call('setup', { body }, undefined, { local: false })).rejects.toMatchObject({
     code: 'forbidden',
     message: expect.stringContaining('printed at startup'),
   });
-  const headers = { 'x-setup-token': made.value };
+  const headers = { 'x-setup-token': setupToken.value };
   expect((await t.call('setup', { body }, undefined, { local: false, headers })).status).toBe(201);
 });
 

@@ -26,8 +26,8 @@ const memberOf = (user_id: string): UserCaller => ({ ...admin, userId: user_id, 
 const tokenHashIn = (cookie = '') => t.hub.secrets.sha256(/=([^;]+)/.exec(cookie)?.[1] ?? '');
 
 it('are added, sign in, and are listed by e-mail without their password', async () => {
-  const made = await add({ email: 'Bob@Example.com' });
-  expect(made).toMatchObject({ email: 'bob@example.com', is_admin: false });
+  const newUser = await add({ email: 'Bob@Example.com' });
+  expect(newUser).toMatchObject({ email: 'bob@example.com', is_admin: false });
   await add({ email: 'aaron@example.com', is_admin: true });
   const listed = await list();
   expect(listed.map(({ email, is_admin }) => [email, is_admin])).toEqual([

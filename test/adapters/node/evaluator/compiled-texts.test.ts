@@ -6,30 +6,30 @@ import { CompiledTexts } from '../../../../adapters/node/evaluator/compiled-text
 /** Counts how often something is made. */
 function counted(options: ConstructorParameters<typeof CompiledTexts>[0] = {}) {
   const texts = new CompiledTexts<string>({ heapBytes: () => 0, ...options });
-  const made: string[] = [];
+  const compiledKeys: string[] = [];
   const ask = (key: string): string =>
     texts.of(key, 0, () => {
-      made.push(key);
+      compiledKeys.push(key);
       return key.toUpperCase();
     });
-  return { texts, made, ask };
+  return { texts, compiledKeys, ask };
 }
 
 it('makes a text once, and gives the same again', () => {
-  const { made, ask } = counted();
+  const { compiledKeys, ask } = counted();
   expect([ask('a'), ask('b'), ask('a'), ask('b')]).toEqual(['A', 'B', 'A', 'B']);
-  expect(made).toEqual(['a', 'b']);
+  expect(compiledKeys).toEqual(['a', 'b']);
 });
 
 it('holds no more bytes than it may, and forgets what was used longest ago', () => {
-  const { texts, made, ask } = counted({ maxBytes: 24 });
+  const { texts, compiledKeys, ask } = counted({ maxBytes: 24 });
   for (const key of ['aaaa', 'bbbb', 'cccc', 'aaaa', 'dddd']) ask(key);
   expect(texts.bytes).toBe(24);
-  expect(made).toEqual(['aaaa', 'bbbb', 'cccc', 'dddd']);
+  expect(compiledKeys).toEqual(['aaaa', 'bbbb', 'cccc', 'dddd']);
   ask('aaaa');
-  expect(made).toHaveLength(4);
+  expect(compiledKeys).toHaveLength(4);
   ask('bbbb');
-  expect(made.at(-1)).toBe('bbbb');
+  expect(compiledKeys.at(-1)).toBe('bbbb');
   ask('x'.repeat(13));
   expect(texts.bytes).toBe(24);
 });
@@ -57,14 +57,14 @@ it('remembers nothing of what cannot be made', () => {
 
 it('forgets everything when the heap is nearly full, before it makes the next', () => {
   let heap = 0;
-  const { texts, made, ask } = counted({ maxHeapBytes: 100, heapBytes: () => heap });
+  const { texts, compiledKeys, ask } = counted({ maxHeapBytes: 100, heapBytes: () => heap });
   ask('a');
   heap = 101;
   ask('a');
-  expect(made).toEqual(['a']);
+  expect(compiledKeys).toEqual(['a']);
   ask('b');
   heap = 0;
   ask('a');
-  expect(made).toEqual(['a', 'b', 'a']);
+  expect(compiledKeys).toEqual(['a', 'b', 'a']);
   expect(texts.bytes).toBe(4);
 });
