@@ -33,7 +33,7 @@ export const requestClasses = {
    */
   searches: {
     title:
-      'Searches of events, counts over them, lists of contracts and of their tags; under `/v1` also lists of runs, agents and approvals, the audit chain and its export',
+      'Searches and counts of events, lists of contracts and tags; under `/v1` also lists of runs, agents, approvals and audit',
     bounds: [
       { per: 'user', atOnce: 4, waiting: 16 },
       { per: 'agent', atOnce: 2, waiting: 4 },
@@ -146,7 +146,7 @@ export const socketClasses = {
   /** Messages that are refused for what they are, and pings while pongs wait to be read. */
   socketMistakes: {
     title:
-      'Mistakes on WebSockets: results with status 400, 403, 413, 415 or 422, and pings while pongs are not read; above, the socket ends with 1008, and new sockets of the caller are refused',
+      'Mistakes on WebSockets: results with 400, 403, 413, 415 or 422, and pings with unread pongs; above, the socket ends with 1008',
     bounds: [
       { per: 'socket', atOnce: 8, perSecond: 0.1 },
       { per: 'caller', atOnce: 64, perSecond: 1 },

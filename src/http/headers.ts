@@ -37,6 +37,12 @@ const securityHeaders: HeaderList = [
 export const commonHeaders = (own: HeaderList = []): HeaderBlock =>
   new HeaderBlock([...own, ...securityHeaders]);
 
+/** Headers of replies that pages of other origins may read. */
+const exposedHeaders = [
+  ...['X-Request-Id', 'X-Server-Time', 'Retry-After', 'X-Next-Cursor', 'X-Search-Complete', 'X-Searched-To'],
+  ...['Link', 'ETag', 'RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Idempotency-Replayed'],
+];
+
 export interface Cors {
   /** True when a page of this origin may use the API with credentials. */
   allows(origin: string): boolean;
@@ -95,14 +101,7 @@ export function createCors(
     },
     reply: (origin) =>
       origin !== undefined && allowed.has(origin)
-        ? [
-            ...shared(origin),
-            [
-              'Access-Control-Expose-Headers',
-              'X-Request-Id, X-Server-Time, Retry-After, X-Next-Cursor, X-Search-Complete, X-Searched-To, Link, ETag, RateLimit-Limit, RateLimit-Remaining, ' +
-                'RateLimit-Reset, Idempotency-Replayed',
-            ],
-          ]
+        ? [...shared(origin), ['Access-Control-Expose-Headers', exposedHeaders.join(', ')]]
         : [],
     preflight: (origin) => [
       ...shared(origin),

@@ -289,8 +289,9 @@ export function helpText(): string {
     'From the sources, `npm start` is `reeve serve`, and `npm start -- backup` is `reeve backup`.',
     '',
     'Settings are environment variables [default], or lines of the YAML file that --config FILE names.',
-    'Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN, OIDC_CLIENT_SECRET, METRICS_TOKEN,',
-    'OTEL_EXPORTER_OTLP_HEADERS, MONGODB_URL and REDIS_URL can come from a file: NAME_FILE=/path.',
+    'Switches take true, false, on, off, 1 or 0. SECRET_KEY, ADMIN_PASSWORD, SETUP_TOKEN, OPERATOR_TOKEN,',
+    'OIDC_CLIENT_SECRET, METRICS_TOKEN, OTEL_EXPORTER_OTLP_HEADERS, MONGODB_URL and REDIS_URL can come from a file:',
+    'NAME_FILE=/path.',
     ...lines,
     '',
   ].join('\n');

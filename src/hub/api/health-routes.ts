@@ -66,8 +66,7 @@ export const healthRoutes = routes({
     role: 'admin',
     envs: 'none',
     tag: 'health',
-    summary:
-      "Nodes, shard owners and waiting messages; lag covers the answering node's shards and unowned shards. With a second tenant, needs OPERATOR_TOKEN",
+    summary: 'Nodes, shard owners and waiting messages. With a second tenant, needs OPERATOR_TOKEN',
     status: 200,
     reply: z.object({
       mode: z.enum(['embedded', 'cluster']),
@@ -87,6 +86,7 @@ export const healthRoutes = routes({
         owned: z.number().int(),
         unowned: z.array(z.number().int()),
       }),
+      /** Of the answering node's shards, and of those without an owner. */
       lag: z.object({
         waiting: z.number().int(),
         oldest_ms: z.number(),
@@ -105,8 +105,7 @@ export const healthRoutes = routes({
     role: 'admin',
     envs: 'none',
     tag: 'health',
-    summary:
-      'Metrics of the answering node since its start: requests and durations by route, streams, queues, event loop. With a second tenant, needs OPERATOR_TOKEN',
+    summary: 'Metrics of the answering node since its start. With a second tenant, needs OPERATOR_TOKEN',
     status: 200,
     reply: z.object({
       node: z.string(),

@@ -13,9 +13,9 @@ import { answer, UsageError } from './output.ts';
 
 const help = `reeve doctor [--url URL] [--deep] [--json]
 
-Checks an installation: settings, data folder, store, MongoDB and Redis, the way through proxies at BASE_URL, identity provider, channels and
-back-ups. Run it before the first start or beside a running hub, as the hub's user and with its settings. It changes nothing and sends no
-message.
+Checks an installation: settings, data folder, store, MongoDB and Redis, the way through proxies at BASE_URL, identity
+provider, channels and back-ups. Run it before the first start or beside a running hub, as the hub's user and with its
+settings. It changes nothing and sends no message.
 
   --url URL   address to check instead of BASE_URL
   --deep      read every page of the store; takes as long as reading the file

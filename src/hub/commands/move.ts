@@ -22,16 +22,18 @@ import { createProgress } from './progress.ts';
 
 const help = `reeve move --to-mongodb URL --to-redis URL [--json]
 
-Moves the data of an embedded hub in DATA_DIR into MongoDB and Redis, for a cluster. Stop the hub first. The command copies every record,
-then compares counts and digests of each kind and checks the audit chains. Only then it marks DATA_DIR as moved: no hub starts on it any more.
-If the command is interrupted, run it again. Back up DATA_DIR first (reeve backup).
+Moves the data of an embedded hub in DATA_DIR into MongoDB and Redis, for a cluster. Stop the hub first. The command
+copies every record, then compares counts and digests of each kind and checks the audit chains. Only then it marks
+DATA_DIR as moved: no hub starts on it any more. If the command is interrupted, run it again. Back up DATA_DIR first
+(reeve backup).
 
   --to-mongodb URL   an empty database [MONGODB_URL]
   --to-redis URL     a server without keys of CLUSTER_NAME [REDIS_URL]
   --json             print the result or the error as JSON
   --help             print this text
 
-Settings: DATA_DIR [./data], SECRET_KEY (the cluster's; it must be the one of DATA_DIR), CLUSTER_NAME [reeve]. docs/move.md has the steps.
+Settings: DATA_DIR [./data], SECRET_KEY (the cluster's; it must be the one of DATA_DIR), CLUSTER_NAME [reeve].
+docs/move.md has the steps.
 `;
 
 interface Request {

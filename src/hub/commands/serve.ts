@@ -16,8 +16,9 @@ function firstRun(url: string, { setupToken, wire, host }: Config, printed: stri
     printed === null
       ? ''
       : `
-WARNING: this hub has no admin yet, SETUP_TOKEN is not set, and it listens on ${host}, which other machines may reach. The first person to
-set it up becomes its admin. Setup from this machine needs no token. Setup from another machine, through a proxy or into a container needs this header:
+WARNING: this hub has no admin yet, SETUP_TOKEN is not set, and it listens on ${host}, which other machines may reach.
+The first person to set it up becomes its admin. Setup from this machine needs no token. Setup from another machine,
+through a proxy or into a container needs this header:
 
      X-Setup-Token: ${printed}
 `;

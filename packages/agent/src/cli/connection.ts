@@ -30,7 +30,8 @@ export const connectionHelp = `  --hub URL            the hub, such as https://h
   --agent ID           id of this agent at the hub; default: default
   --env NAME           environment of the key; default: production
   --bundle NAME        bundle to follow; default: the bundle that the hub assigns
-  --contracts FILE     file of contracts instead of the hub's; several are layers. With --hub, the hub still gets events and approvals
+  --contracts FILE     file of contracts instead of the hub's; several are layers. With --hub, the hub still gets
+                       events and approvals
   --state FOLDER       folder with the last good document and unsent events; default: ~/.reeve
   --tools FILE         kinds of tool arguments, for sandboxes: {search: {where: path}}
   --user ID, --role R  principal of all calls

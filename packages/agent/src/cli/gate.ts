@@ -12,21 +12,24 @@ import { GateState, type KeptContracts, sourcesOf } from './gate/state.ts';
 
 const help = `Usage: reeve-agent gate [options] < CALL
 
-Judges a tool call that a coding assistant is about to make. The call is JSON on standard input. The verdict is on standard output in the
-assistant's format, and in the exit code: 0 allowed, 2 denied (with the reason on standard error). For an allowed call, the command prints
-nothing to assistants, so their own permissions still apply.
+Judges a tool call that a coding assistant is about to make. The call is JSON on standard input. The verdict is on
+standard output in the assistant's format, and in the exit code: 0 allowed, 2 denied (with the reason on standard
+error). For an allowed call, the command prints nothing to assistants, so their own permissions still apply.
 
 Options:
-  --format FORMAT      ${Object.keys(formats).join(', ')}. Default: generic, which accepts
-                       {"tool": "…", "args": {…}, "cwd": "…", "session": "…"} and prints {"verdict": "…", "contract": "…", "reason": "…"}
-  --project DIR        project folder for \`within\` and \`not_within\`; can be repeated. Default: the folder that the assistant names, else
-                       the folder of the hook. The folder of a call never counts
-  --max-age SECONDS    maximum age of the last check with the hub; after it, the command asks the hub first; default: 300
-  --unknown ACT        verdict on a tool that neither the format nor --tools declares: judge (default) as itself, with a warning, or deny
+  --format FORMAT      ${Object.keys(formats).join(', ')}.
+                       Default: generic, which accepts {"tool": "…", "args": {…}, "cwd": "…", "session": "…"} and
+                       prints {"verdict": "…", "contract": "…", "reason": "…"}
+  --project DIR        project folder for \`within\` and \`not_within\`; can be repeated. Default: the folder that the
+                       assistant names, else the folder of the hook. The folder of a call never counts
+  --max-age SECONDS    maximum age of the last check with the hub, which a later call repeats; default: 300
+  --unknown ACT        verdict on a tool that neither the format nor --tools declares: judge (default) as itself,
+                       with a warning, or deny
   --on-error VERDICT   verdict on a call that cannot be judged: deny (default) or allow
 ${connectionHelp}
-Contracts come from the state folder, which contains the last good document. Only three verdicts wait for the hub: the first one, one after
---max-age, and one that a person must approve. A background process updates the document and delivers events.
+Contracts come from the state folder, which contains the last good document. Only three verdicts wait for the hub: the
+first one, one after --max-age, and one that a person must approve. A background process updates the document and
+delivers events.
 `;
 
 const options = {
