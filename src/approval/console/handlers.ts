@@ -6,16 +6,9 @@ import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { consoleApprovalRequest } from '../record.ts';
+import { deadlineCursor, readDeadline } from './cursors.ts';
 import { listApprovals } from './lists.ts';
-import {
-  askingAgents,
-  deadlineCursor,
-  principalShown,
-  readDeadline,
-  render,
-  renderForPeople,
-  timeoutEffectOf,
-} from './render.ts';
+import { askingAgents, principalShown, render, renderForPeople, timeoutEffectOf } from './render.ts';
 import type { approvalRoutes } from './routes.ts';
 
 type KeyCaller = Extract<Caller, { kind: 'key' }>;

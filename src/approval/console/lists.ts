@@ -10,7 +10,8 @@ import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { Approval } from '../record.ts';
 import type { ApprovalMatches, ApprovalSearch } from '../use-cases/search.ts';
 import type { ApprovalPage, Approvals } from '../use-cases.ts';
-import { deadlineCursor, placeOf, readDeadline, readPlace, renderForPeople } from './render.ts';
+import { creationCursor, deadlineCursor, readCreation, readDeadline } from './cursors.ts';
+import { renderForPeople } from './render.ts';
 import type { approvalRoutes } from './routes.ts';
 
 type UserCaller = Extract<Caller, { kind: 'user' }>;
@@ -22,7 +23,7 @@ interface ListOrder {
   readonly list: CursorScope['list'] & `approvals${string}`;
   readonly cursorOf: (place: CursorPlace) => string;
 }
-const newestFirst: ListOrder = { list: 'approvals', cursorOf: placeOf };
+const newestFirst: ListOrder = { list: 'approvals', cursorOf: creationCursor };
 const byDeadline: ListOrder = { list: 'approvals_pending', cursorOf: deadlineCursor };
 
 /** The request for a list, with what all lists need of it. */
@@ -46,7 +47,7 @@ function listNewest(request: ListRequest) {
   const principal = principalOf(caller);
   return listPage(request, {
     order: newestFirst,
-    placeIn: readPlace,
+    placeIn: readCreation,
     search: (search) => hub.app.approvalSearches.search(principal, search),
     page: (page) => hub.app.approvals.list(principal, filter, page),
   });

@@ -39,24 +39,6 @@ export function timeoutEffectOf(word: z.output<typeof timeoutWord> | null): Time
   return word === 'block' ? 'deny' : word;
 }
 
-/** Place of an approval in the list, as a cursor holds it. */
-export const placeOf = ({ createdAt, id }: Pick<Approval, 'createdAt' | 'id'>): string =>
-  JSON.stringify([createdAt, id]);
-
-export function readPlace(text: string): Pick<Approval, 'createdAt' | 'id'> {
-  const [createdAt, id] = JSON.parse(text) as [number, string];
-  return { createdAt, id };
-}
-
-/** Place of an approval in the order of deadlines, as a cursor holds it. */
-export const deadlineCursor = ({ deadline, id }: Pick<Approval, 'deadline' | 'id'>): string =>
-  JSON.stringify([deadline, id]);
-
-export function readDeadline(text: string): Pick<Approval, 'deadline' | 'id'> {
-  const [deadline, id] = JSON.parse(text) as [number, string];
-  return { deadline, id };
-}
-
 export const render = (approval: Approval) => approvalRecord.render('console', approval);
 
 /** With the person who has taken it. */

@@ -9,7 +9,8 @@ import { keyPrincipalOf, principalOf } from '../../http/contract/hosted-principa
 import { HubError, refused } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
-import { agentMissing, placeOf, principalShown, readPlace, timeoutEffectOf } from '../console/render.ts';
+import { creationCursor, readCreation } from '../console/cursors.ts';
+import { agentMissing, principalShown, timeoutEffectOf } from '../console/render.ts';
 import { type Approval, type ApprovalStatus, hostedApprovalRequest } from '../record.ts';
 import { render } from './render.ts';
 import type { hostedApprovalRoutes } from './routes.ts';
@@ -48,7 +49,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       }),
     };
     const scope = { tenantId: caller.tenantId, list: 'approvals' } as const;
-    const after = cursor === undefined ? undefined : readPlace(openCursor(hub, scope, cursor));
+    const after = cursor === undefined ? undefined : readCreation(openCursor(hub, scope, cursor));
     const { approvals } = hub.app;
     const [page, total] = await Promise.all([
       approvals.list(principal, filter, { limit, offset: after ? 0 : offset, ...omitUndefined({ after }) }),
@@ -63,7 +64,7 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       approvals: items,
       total,
       ...pageFieldsOf(query, goesOn ? passed : null),
-      next_cursor: goesOn ? sealCursor(hub, scope, placeOf(last)) : null,
+      next_cursor: goesOn ? sealCursor(hub, scope, creationCursor(last)) : null,
     };
   },
 
