@@ -5,6 +5,7 @@ import type { Admission } from '../../src/admission/admission.ts';
 import type { AuditStore } from '../../src/audit/port.ts';
 import { arrivalSlackMs, type EventOrder, type EventPage, type EventStore } from '../../src/event/port.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
+import { countableEventOf } from '../../src/event/rules/countable.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { queryTest } from '../../src/event/rules/query/match.ts';
 import type { AgentsIn } from '../../src/shared/ids.ts';
@@ -106,6 +107,11 @@ export function mongoEvents(
 
     search: (tenantId, filter, limit, cursor, order, budgetMs) =>
       searchEvents(events, scan, tenantId, filter, limit, cursor, order, budgetMs),
+
+    async listCountable(tenantId, filter, limit, cursor, budgetMs) {
+      const page = await searchEvents(events, scan, tenantId, filter, limit, cursor, 'newest', budgetMs);
+      return { ...page, events: page.events.filter(({ sample }) => !sample).map(countableEventOf) };
+    },
 
     async get(tenantId, id) {
       const row = await events.findOne({ _id: id, tenantId });

@@ -15,7 +15,7 @@ import { arrivals, getNewestSeq, newestOf } from './events/arrival.ts';
 import type { CallIndex } from './events/calls.ts';
 import { countFitting, countReceived, counts, facets, histogram } from './events/count.ts';
 import { eventWriter } from './events/ingest.ts';
-import { eventOf, eventSearch } from './events/search.ts';
+import { eventOf, eventPages } from './events/search.ts';
 import { rankedSeries, series, seriesTotals } from './events/series.ts';
 import { exportStore } from './exports.ts';
 import { idempotencyStore } from './idempotency.ts';
@@ -48,7 +48,7 @@ type EventWrites = ReturnType<typeof eventWriter>;
 function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWrites): Stores['events'] {
   return {
     ...writes,
-    search: eventSearch(db),
+    ...eventPages(db),
     get: (tenantId, id) => eventOf(db, tenantId, id),
     facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
     count: (tenantId, filter) => countFitting(db, tenantId, filter),
@@ -250,6 +250,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
   events: {
     ingest: 'write',
     search: 'read',
+    listCountable: 'read',
     get: 'read',
     facets: 'read',
     count: 'read',

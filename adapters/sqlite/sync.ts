@@ -3,7 +3,7 @@ import type { EventStore, IngestResult } from '../../src/event/port.ts';
 import type { JobTable } from '../../src/shared/ports/job-table.ts';
 import type { Store } from '../../src/shared/ports/store.ts';
 import type { EncodedBatch } from './events/encode.ts';
-import { readPage, type StoredPage } from './events/stored-page.ts';
+import { readCountablePage, readPage, type StoredPage } from './events/stored-page.ts';
 
 /** Work done in slices, so that a long read does not hold up the short ones; it returns its result at the end. */
 export type Steps<R> = Generator<undefined, R, undefined>;
@@ -31,8 +31,10 @@ export type StoreCall = { [N in StoreName]: `${N}.${keyof SqliteStore[N] & strin
 export const storeCall = (store: string, method: string): StoreCall => `${store}.${method}` as StoreCall;
 
 /** The answer of a store's method as the port has it. */
-export const readAnswer = (name: StoreCall, answer: unknown): unknown =>
-  name === 'events.search' ? readPage(answer as StoredPage) : answer;
+export function readAnswer(name: StoreCall, answer: unknown): unknown {
+  if (name === 'events.search') return readPage(answer as StoredPage);
+  return name === 'events.listCountable' ? readCountablePage(answer as StoredPage) : answer;
+}
 
 /**
  * Every store on one connection. Batches arrive encoded, and pages of events leave as they are stored: the caller's
@@ -41,9 +43,10 @@ export const readAnswer = (name: StoreCall, answer: unknown): unknown =>
 export type Stores = {
   readonly [N in Exclude<StoreName, 'events'>]: Sync<SqliteStore[N]>;
 } & {
-  readonly events: Omit<Sync<EventStore>, 'ingest' | 'search'> & {
+  readonly events: Omit<Sync<EventStore>, 'ingest' | 'search' | 'listCountable'> & {
     ingest(batch: EncodedBatch): IngestResult;
     search(...args: Parameters<EventStore['search']>): Steps<StoredPage>;
+    listCountable(...args: Parameters<EventStore['listCountable']>): Steps<StoredPage>;
   };
 };
 

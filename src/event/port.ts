@@ -4,6 +4,7 @@ import type { Reporter } from '../run/rules/report.ts';
 import type { AgentsIn, Env, EnvFilter } from '../shared/ids.ts';
 import type { ContractNames } from '../usage/port.ts';
 import type { EventInput, FacetName, Ingested, StoredEvent, VerdictCounts } from './record.ts';
+import type { CountableEvent } from './rules/countable.ts';
 import type { Facet } from './rules/facet.ts';
 import type { EventFilter } from './rules/filter.ts';
 import type { CallSeries, RankedTotals, SeriesBy, SeriesRange } from './rules/series.ts';
@@ -63,6 +64,11 @@ export interface EventPage {
    * matching event that comes before this time in the order is on this page or on an earlier one.
    */
   readonly searchedTo?: number;
+}
+
+/** A part of a count. The sample run is left out. */
+export interface CountablePage extends Pick<EventPage, 'next' | 'searchedTo'> {
+  readonly events: readonly CountableEvent[];
 }
 
 /** Events in the order of arrival. */
@@ -141,6 +147,14 @@ export interface EventStore {
     order?: EventOrder,
     budgetMs?: number,
   ): Promise<EventPage>;
+  /** As `search`, newest first, with the parts for counts alone. A cursor is for this list and this filter. */
+  listCountable(
+    tenantId: string,
+    filter: EventFilter,
+    limit: number,
+    cursor: string | null,
+    budgetMs: number,
+  ): Promise<CountablePage>;
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
   /**
    * Events with a `seq` above `after`, in its order. Where nodes share the store, an event of another node may appear

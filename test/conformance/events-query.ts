@@ -2,6 +2,7 @@
 // any size and in budgets of any length; counts of the terms that counted parts decide (event/port).
 import { describe, expect, it } from 'vitest';
 import type { EventInput, StoredEvent } from '../../src/event/record.ts';
+import { type CountableEvent, countableEventOf } from '../../src/event/rules/countable.ts';
 import { eventGrammar } from '../../src/event/rules/query/fields.ts';
 import { queryTest, verdictWordOf } from '../../src/event/rules/query/match.ts';
 import { narrowedByQuery } from '../../src/event/rules/query/narrow.ts';
@@ -157,6 +158,29 @@ export function eventsQueryContract(name: string, open: Open): void {
             if (cursor === null) break;
           }
           expect(ids, `${text} by ${limit}`).toEqual(expected);
+        }
+      }
+    });
+
+    it('lists the parts for counts as it finds the events', async () => {
+      const { tenantId, all } = await dataOf();
+      const { events: store } = shared.get();
+      for (const text of rowsFor(name, [...counted.slice(0, 4), ...others], 9)) {
+        const expected = matching(all, text).filter(({ sample }) => !sample);
+        const filter = narrowedByQuery({ env: null, query: queryOf(text) });
+        for (const [limit, budgetMs] of [
+          [1000, 2000],
+          [50, 0],
+        ] as const) {
+          const parts: CountableEvent[] = [];
+          for (let cursor: string | null = null, pages = 0; ; pages++) {
+            expect(pages).toBeLessThan(400);
+            const page = await store.listCountable(tenantId, filter, limit, cursor, budgetMs);
+            parts.push(...page.events);
+            cursor = page.next;
+            if (cursor === null) break;
+          }
+          expect(parts, `${text} by ${limit}`).toEqual(expected.map(countableEventOf));
         }
       }
     });

@@ -30,7 +30,7 @@ beforeEach(() => {
   const clock = new ManualClock(start);
   admission = new Admission(clock);
   const search = () => new Promise<EventPage>((resolve) => requests.push(resolve));
-  scans = createEventScans({ search } as unknown as EventStore, clock, admission);
+  scans = createEventScans({ search, listCountable: search } as unknown as EventStore, clock, admission);
 });
 
 const event = (timestamp: number): StoredEvent =>

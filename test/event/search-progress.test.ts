@@ -39,6 +39,12 @@ beforeEach(async () => {
     return search(tenantId, filter, limit, cursor, order, -1);
   };
   vi.spyOn(events, 'search').mockImplementation(look);
+  const listCountable = events.listCountable.bind(events);
+  vi.spyOn(events, 'listCountable').mockImplementation(async (tenantId, filter, limit, cursor) => {
+    await beforeLook();
+    t.clock.advance(50);
+    return listCountable(tenantId, filter, limit, cursor, -1);
+  });
 });
 afterEach(() => t.close());
 

@@ -7,7 +7,7 @@ import { EventSpans } from './event-spans.ts';
 import { type CompiledFilter, fittingCounts, fittingIn, needsBodies } from './fitting.ts';
 import type { Candidate, Key } from './page-in-order.ts';
 import { forEachMark, readTallies, type Summary, segmentJson } from './segment.ts';
-import type { PageEvent } from './stored-page.ts';
+import { countablePageEvent, type PageEvent } from './stored-page.ts';
 import { asksFor, tallyFits } from './tallies.ts';
 
 /** Segments whose bodies a search keeps. */
@@ -26,11 +26,15 @@ export interface Times {
   readonly until?: number;
 }
 
+/** The events as they are stored, or the parts for counts. */
+export type PageParts = 'stored' | 'countable';
+
 /** Candidates of one search. */
 export class Candidates {
   readonly #db: Database;
   readonly #filter: CompiledFilter;
   readonly #cache: BodyCache;
+  readonly #parts: PageParts;
   readonly #needsBodies: boolean;
   readonly #isByVersion: boolean;
   /** Each body is looked up once in a search. */
@@ -38,10 +42,11 @@ export class Candidates {
   #bodyReads = 0;
   readonly #fittingTallies = new Map<string, readonly boolean[]>();
 
-  constructor(db: Database, filter: CompiledFilter, cache: BodyCache) {
+  constructor(db: Database, filter: CompiledFilter, cache: BodyCache, parts: PageParts) {
     this.#db = db;
     this.#filter = filter;
     this.#cache = cache;
+    this.#parts = parts;
     this.#needsBodies = needsBodies(filter);
     this.#isByVersion = asksFor(filter, 'version');
   }
@@ -54,6 +59,7 @@ export class Candidates {
 
   /** @param times bounds in addition to the filter's, which the caller checks: they only save work */
   of(segment: Summary, times: Times = {}): Iterable<Candidate> {
+    if (this.#parts === 'countable') return this.#ofCountable(segment);
     if (this.#needsBodies) return this.#ofBody(segment);
     // Tallies contain neither outcomes nor versions.
     const { marks, outcomes } = segment;
@@ -79,6 +85,15 @@ export class Candidates {
       if (json === null) continue;
       const pageEvent = { json: new Uint8Array(json), position, outcomes, segment, body: { form, sender } };
       yield { key: keyOf(event.timestamp, position), read: () => pageEvent };
+    }
+  }
+
+  *#ofCountable(segment: Summary): Generator<Candidate, void, undefined> {
+    if (segment.sample) return;
+    const keyOf = keysOf(segment);
+    for (const { event, outcomes, position } of fittingCounts(this.#db, segment, this.#filter)) {
+      const read = () => countablePageEvent(segment, event, outcomes, position);
+      yield { key: keyOf(event.ts, position), read };
     }
   }
 

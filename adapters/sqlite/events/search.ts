@@ -5,7 +5,7 @@ import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import type { Database } from '../database.ts';
 import type { Steps } from '../sync.ts';
 import { BodyCache } from './body-cache.ts';
-import { Candidates, type Times } from './candidates.ts';
+import { Candidates, type PageParts, type Times } from './candidates.ts';
 import { type CompiledFilter, compileFilter, needsBodies } from './fitting.ts';
 import {
   compare,
@@ -133,14 +133,15 @@ class EventPages {
     cursor: string | null,
     by: EventOrder,
     budgetMs: number,
+    parts: PageParts,
   ): Steps<PageUpTo> {
     const now = this.#now;
     const { order, segments, frontier, isAfter, timesUpTo } = directions[by];
     const filter = compileFilter(wholeFilter);
-    const nameOf = (at: string): string => JSON.stringify([tenantId, wholeFilter, by, at]);
+    const nameOf = (at: string): string => JSON.stringify([tenantId, wholeFilter, by, parts, at]);
     const began = now();
     const before = cursor === null ? null : this.#paused.take(nameOf(cursor), began);
-    const candidates = before?.candidates ?? new Candidates(this.#db, filter, this.#bodies);
+    const candidates = before?.candidates ?? new Candidates(this.#db, filter, this.#bodies, parts);
     const from = before ? before.from : cursor === null ? null : readCursor(cursor);
     const page = new PageInOrder(order, limit, before?.page);
     const rest = before?.rest ?? segments(this.#db, tenantId, filter, from, () => page.lastFitting);
@@ -185,17 +186,27 @@ class EventPages {
 }
 
 /** @param now milliseconds of a clock that never jumps */
-export function eventSearch(db: Database, now = () => performance.now()) {
+export function eventPages(db: Database, now = () => performance.now()) {
   const pages = new EventPages(db, now);
-  return function* search(
-    tenantId: string,
-    filter: EventFilter,
-    limit: number,
-    cursor: string | null,
-    by: EventOrder = 'newest',
-    budgetMs = patienceMs,
-  ): Steps<StoredPage> {
-    const { writer, ...ending } = yield* pages.pageOf(tenantId, filter, limit, cursor, by, budgetMs);
+  function* pageOf(...request: Parameters<typeof pages.pageOf>): Steps<StoredPage> {
+    const { writer, ...ending } = yield* pages.pageOf(...request);
     return writer.end(markOf(db), ending);
+  }
+  return {
+    search: (
+      tenantId: string,
+      filter: EventFilter,
+      limit: number,
+      cursor: string | null,
+      by: EventOrder = 'newest',
+      budgetMs = patienceMs,
+    ) => pageOf(tenantId, filter, limit, cursor, by, budgetMs, 'stored'),
+    listCountable: (
+      tenantId: string,
+      filter: EventFilter,
+      limit: number,
+      cursor: string | null,
+      budgetMs: number,
+    ) => pageOf(tenantId, filter, limit, cursor, 'newest', budgetMs, 'countable'),
   };
 }

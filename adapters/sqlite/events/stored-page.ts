@@ -1,11 +1,12 @@
 // A page of events as the reader's thread sends it: their JSON as it is stored. The caller's thread parses it, which
 // costs a third of what copies of the parsed events would.
-import type { EventPage } from '../../../src/event/port.ts';
+import type { CountablePage, EventPage } from '../../../src/event/port.ts';
 import { type EventJson, eventAsSent, fromEventJson } from '../../../src/event/record/json.ts';
 import type { EventOutcome, StoredEvent } from '../../../src/event/record.ts';
+import type { CountableEvent } from '../../../src/event/rules/countable.ts';
 import { jsonText } from './body.ts';
 import type { ReadBody } from './body-cache.ts';
-import { type Summary, storedEvent } from './segment.ts';
+import { type Counted, type Summary, storedEvent } from './segment.ts';
 
 type Origin = Pick<Summary, 'id' | 'env' | 'receivedAt' | 'sample'>;
 
@@ -102,6 +103,52 @@ export const buffersOf = (answers: readonly unknown[]): readonly ArrayBuffer[] =
       ? [(answer as StoredPage).json.buffer]
       : [],
   );
+
+type CountableJson = readonly [
+  ts: number,
+  verdict: string,
+  mode: string,
+  agent: string,
+  tool: string,
+  name: string | null,
+];
+
+/** The event of a page that contains the parts for counts alone. */
+export function countablePageEvent(
+  segment: Pick<Summary, 'agent'> & Origin,
+  { ts, verdict, mode, tool, name }: Counted,
+  outcomes: readonly EventOutcome[],
+  position: number,
+): PageEvent {
+  const parts: CountableJson = [ts, verdict, mode, segment.agent, tool, name];
+  const json = Buffer.from(JSON.stringify(parts));
+  return { json, position, outcomes, segment, body: { form: 'written', sender: null } };
+}
+
+export function readCountablePage({
+  json,
+  segments,
+  places,
+  outcomes,
+  ...ending
+}: StoredPage): CountablePage {
+  const events = (JSON.parse(jsonText(json)) as CountableJson[]).map((value, i): CountableEvent => {
+    const [timestamp, verdict, mode, agentId, toolName, decisionName] = value;
+    const env = segments[places[i * 2] ?? 0]?.env ?? '';
+    return {
+      timestamp,
+      verdict,
+      mode,
+      agentId,
+      toolName,
+      env,
+      decisionName,
+      outcomes: outcomes.get(i) ?? [],
+    };
+  });
+  const { next, searchedTo } = ending;
+  return { events, next, ...(searchedTo === undefined ? {} : { searchedTo }) };
+}
 
 export function readPage({
   mark,

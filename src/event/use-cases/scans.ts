@@ -5,7 +5,8 @@ import type { Permit } from '../../shared/concurrency/semaphore.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { EventPage, EventStore, Facets, HistogramBucket } from '../port.ts';
-import { type CountedAs, countedAs, type FacetName, facetNames, type StoredEvent } from '../record.ts';
+import { type CountedAs, countedAs, type FacetName, facetNames } from '../record.ts';
+import type { CountableEvent } from '../rules/countable.ts';
 import { facetOf } from '../rules/facet.ts';
 import type { EventFilter } from '../rules/filter.ts';
 import { verdictWordOf } from '../rules/query/match.ts';
@@ -13,7 +14,7 @@ import { verdictWordOf } from '../rules/query/match.ts';
 /** A scan looks at this interval whether it was ended. Milliseconds. */
 const sliceMs = 100;
 /** Events that a count reads at a time. */
-const countedAtOnce = 500;
+const countedAtOnce = 2_000;
 
 /** Progress of a count; `searchedTo` is absent if the count is whole. */
 export interface CountProgress {
@@ -49,6 +50,12 @@ interface Scan {
   isEnded: boolean;
 }
 
+/** A part of a list, from a cursor on. */
+interface Slice<E> extends Pick<EventPage, 'next' | 'searchedTo'> {
+  readonly events: readonly E[];
+}
+type ReadSlice<E> = (limit: number, cursor: string | null, budgetMs: number) => Promise<Slice<E>>;
+
 type ScanKind = 'page' | 'facets' | 'histogram';
 
 /** Owner of a scan: the owner's newer scan ends the older one. */
@@ -74,8 +81,11 @@ class SlicedScans implements EventScans {
     from: string | null,
     budgetMs: number,
   ): Promise<EventPage> {
+    const { tenantId } = principal;
+    const read: ReadSlice<EventPage['events'][number]> = (size, cursor, sliceBudgetMs) =>
+      this.#events.search(tenantId, filter, size, cursor, 'newest', sliceBudgetMs);
     return this.#running(principal, 'page', (scan) =>
-      this.#fill(scan, principal, filter, limit, from, this.#clock.monotonic() + budgetMs),
+      this.#fill(scan, read, limit, from, this.#clock.monotonic() + budgetMs),
     );
   }
 
@@ -140,27 +150,19 @@ class SlicedScans implements EventScans {
   }
 
   /** Fills a page, slice by slice. */
-  async #fill(
+  async #fill<E>(
     scan: Scan,
-    { tenantId }: Principal,
-    filter: EventFilter,
+    read: ReadSlice<E>,
     limit: number,
     from: string | null,
     until: number,
-  ): Promise<EventPage> {
-    const matching: StoredEvent[] = [];
+  ): Promise<Slice<E>> {
+    const matching: E[] = [];
     let cursor = from;
     for (;;) {
       const left = until - this.#clock.monotonic();
       const budget = Math.max(0, Math.min(sliceMs, left));
-      const slice = await this.#events.search(
-        tenantId,
-        filter,
-        limit - matching.length,
-        cursor,
-        'newest',
-        budget,
-      );
+      const slice = await read(limit - matching.length, cursor, budget);
       matching.push(...slice.events);
       cursor = slice.next;
       if (slice.next === null || slice.searchedTo === undefined)
@@ -170,19 +172,21 @@ class SlicedScans implements EventScans {
     }
   }
 
-  /** Hands each matching event to `take`, but those of the sample run. */
+  /** Hands each matching event to `take`. */
   async #count(
     principal: Principal,
     kind: ScanKind,
     filter: EventFilter,
     budgetMs: number,
-    take: (event: StoredEvent) => void,
+    take: (event: CountableEvent) => void,
   ): Promise<CountProgress> {
+    const read: ReadSlice<CountableEvent> = (size, cursor, sliceBudgetMs) =>
+      this.#events.listCountable(principal.tenantId, filter, size, cursor, sliceBudgetMs);
     const until = this.#clock.monotonic() + budgetMs;
     return this.#running(principal, kind, async (scan) => {
       for (let cursor: string | null = null; ; ) {
-        const page: EventPage = await this.#fill(scan, principal, filter, countedAtOnce, cursor, until);
-        for (const event of page.events) if (!event.sample) take(event);
+        const page: Slice<CountableEvent> = await this.#fill(scan, read, countedAtOnce, cursor, until);
+        for (const event of page.events) take(event);
         if (page.next === null) return {};
         if (page.searchedTo !== undefined) return { searchedTo: page.searchedTo };
         cursor = page.next;
@@ -199,10 +203,9 @@ export const createEventScans = (events: EventStore, clock: Clock, admission: Ad
   new SlicedScans(events, clock, admission);
 
 /** The values that an event has in each facet, each once. */
-function facetValues(event: StoredEvent): readonly (readonly [FacetName, string])[] {
-  const { outcomes, payload } = event;
-  const name = payload?.decision_name;
-  const names = [typeof name === 'string' ? name : null, ...outcomes.map((outcome) => outcome.decisionName)];
+function facetValues(event: CountableEvent): readonly (readonly [FacetName, string])[] {
+  const { outcomes } = event;
+  const names = [event.decisionName, ...outcomes.map(({ decisionName }) => decisionName)];
   const verdicts = new Set([event.verdict, ...outcomes.map(({ verdict }) => verdict)]);
   return [
     ['agentId', event.agentId],

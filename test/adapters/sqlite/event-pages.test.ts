@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { BodyCache } from '../../../adapters/sqlite/events/body-cache.ts';
 import { EventSpans } from '../../../adapters/sqlite/events/event-spans.ts';
-import { eventOf, eventSearch } from '../../../adapters/sqlite/events/search.ts';
+import { eventOf, eventPages } from '../../../adapters/sqlite/events/search.ts';
 import { readPage } from '../../../adapters/sqlite/events/stored-page.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
 import { toEventJson } from '../../../src/event/record/json.ts';
@@ -14,7 +14,7 @@ import { openEvents } from './event-store.ts';
 function openStore() {
   const store = openEvents();
   const { db, tenantId } = store;
-  const search = eventSearch(db, () => 0);
+  const { search } = eventPages(db, () => 0);
   const reads = { bodies: 0, bytes: 0, marks: 0, summaries: 0 };
   const { get, all } = db;
   db.get = (sql, ...rest) => {

@@ -9,7 +9,7 @@ import { packJson, unpackedText } from '../../../adapters/sqlite/events/body.ts'
 import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
 import { callKey, encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
-import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
+import { eventPages } from '../../../adapters/sqlite/events/search.ts';
 import { readPage } from '../../../adapters/sqlite/events/stored-page.ts';
 import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
@@ -34,7 +34,7 @@ function open(path: string) {
   const usage = new UsageWriter(db);
   usage.load();
   const writer = eventWriter(db, calls, usage);
-  const search = eventSearch(db, () => 0);
+  const { search } = eventPages(db, () => 0);
   return {
     db,
     calls,

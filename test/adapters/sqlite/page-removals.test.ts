@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { BodyCache } from '../../../adapters/sqlite/events/body-cache.ts';
 import { Candidates } from '../../../adapters/sqlite/events/candidates.ts';
 import { compileFilter } from '../../../adapters/sqlite/events/fitting.ts';
-import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
+import { eventPages } from '../../../adapters/sqlite/events/search.ts';
 import { buffersOf, readPage } from '../../../adapters/sqlite/events/stored-page.ts';
 import { walk } from '../../../adapters/sqlite/events/walk.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
@@ -17,7 +17,7 @@ it('fit by the tallies that a removal has left, where a call has outcomes', () =
   ingest([call('1', 'read', 0), call('2', 'wire', 1), call('3', 'delete', 2), call('4', 'wire', 3)]);
   ingest([call('4', 'wire', 4, 'call_executed')]);
   let now = 0;
-  const search = eventSearch(db, () => {
+  const { search } = eventPages(db, () => {
     now += 10;
     return now;
   });
@@ -41,7 +41,7 @@ it('that go on after a pause show nothing that was removed in it', () => {
     ingest([event('gone', 'a', 0), event('first', 'a', 10)]);
     ingest([event('other', 'b', 5)]);
     let now = 0;
-    const search = eventSearch(db, () => {
+    const { search } = eventPages(db, () => {
       now += 3;
       return now;
     });
@@ -72,14 +72,19 @@ it('hold the bytes of their own events, and no body', () => {
   );
   const filter = { env: null, verdict: 'call_denied' } as const;
   for (const one of [filter, { ...filter, search: 'read' }]) {
-    const page = finish(eventSearch(db)(tenantId, one, 10, null));
+    const page = finish(eventPages(db).search(tenantId, one, 10, null));
     expect(JSON.parse(Buffer.from(page.json).toString())).toMatchObject([{ call_id: 'c20' }]);
     expect(buffersOf([{}, null, page])).toEqual([page.json.buffer]);
     // The whole buffer: its page may go to another thread without a copy.
     expect(page.json.byteOffset).toBe(0);
   }
   // Events wait without their bodies: those of marks read them last, and those of bodies have copies.
-  const candidates = new Candidates(db, compileFilter({ ...filter, search: 'read' }), new BodyCache(db));
+  const candidates = new Candidates(
+    db,
+    compileFilter({ ...filter, search: 'read' }),
+    new BodyCache(db),
+    'stored',
+  );
   const segments = [
     ...walk(db, tenantId, filter, Number.MAX_VALUE, { hasMarks: true, since: () => -Number.MAX_VALUE }),
   ];
@@ -98,10 +103,10 @@ it('copy each event once into a buffer that grows, in the order of the page', ()
   );
   for (let i = 0; i < 120; i += 40) ingest(events.slice(i, i + 40));
   for (const limit of [1, 11, 12, 119, 120]) {
-    const page = finish(eventSearch(db)(tenantId, { env: null }, limit, null));
+    const page = finish(eventPages(db).search(tenantId, { env: null }, limit, null));
     const newest = events.slice(-limit).reverse();
     expect(readPage(page).events).toMatchObject(newest.map(({ callId, payload }) => ({ callId, payload })));
   }
-  expect(readPage(finish(eventSearch(db)('nobody', { env: null }, 9, null))).events).toEqual([]);
+  expect(readPage(finish(eventPages(db).search('nobody', { env: null }, 9, null))).events).toEqual([]);
   db.close();
 });

@@ -4,7 +4,7 @@ import { Database } from '../../../adapters/sqlite/database.ts';
 import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
 import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
 import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
-import { eventSearch } from '../../../adapters/sqlite/events/search.ts';
+import { eventPages } from '../../../adapters/sqlite/events/search.ts';
 import { readPage } from '../../../adapters/sqlite/events/stored-page.ts';
 import { migrate } from '../../../adapters/sqlite/schema/index.ts';
 import { finish } from '../../../adapters/sqlite/sync.ts';
@@ -32,7 +32,7 @@ it.each([
   }
   let now = 0;
   // Every look at the clock costs half a second.
-  const search = eventSearch(db, () => (now += 500));
+  const { search } = eventPages(db, () => (now += 500));
   const seen: string[] = [];
   let pages = 0;
   let cursor: string | null = null;
@@ -87,7 +87,7 @@ it.each([
       if (sql.includes('segment_bodies') || sql.includes('marks')) reads++;
       return get(sql, ...rest);
     };
-    const idsOf = (search: ReturnType<typeof eventSearch>, budgetMs: number) => {
+    const idsOf = (search: ReturnType<typeof eventPages>['search'], budgetMs: number) => {
       const ids: string[] = [];
       reads = 0;
       let cursor: string | null = null;
@@ -98,15 +98,9 @@ it.each([
       } while (cursor !== null);
       return { ids, reads };
     };
-    const whole = idsOf(
-      eventSearch(db, () => 0),
-      1,
-    );
+    const whole = idsOf(eventPages(db, () => 0).search, 1);
     let now = 0;
-    const sliced = idsOf(
-      eventSearch(db, () => (now += 1)),
-      50,
-    );
+    const sliced = idsOf(eventPages(db, () => (now += 1)).search, 50);
     expect(sliced.ids).toEqual(whole.ids);
     expect(new Set(whole.ids).size).toBe(whole.ids.length);
     expect(whole.ids.length).toBeGreaterThan(100);
