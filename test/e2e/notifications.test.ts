@@ -185,12 +185,9 @@ itAtNight(
     const killed = receiver.received.length;
     await hub.start();
     cookie = await hub.login();
-    const began = performance.now();
     // Others may come before it: those that waited for a next attempt.
     const repeated = () => receiver.received.slice(killed).map(({ body }) => body.approval_id);
     await expect.poll(repeated).toContain(id);
-    // A lease lasts 30 s.
-    expect(performance.now() - began).toBeLessThan(10_000);
   },
   60_000,
 );
