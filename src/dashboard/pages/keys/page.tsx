@@ -1,12 +1,12 @@
 // The keys page: API keys for agents. A key is visible once, after its creation. Revoking a key ends its streams.
-import type { JSX } from 'react';
+import { type JSX, useMemo } from 'react';
 import { dayMs } from '../../../shared/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
-import { refresh, useAction, useCall } from '../../lib/query.ts';
+import { refresh, useAction, usePageRows, usePages } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
-import { count, counted } from '../../lib/text.ts';
+import { count, counted, loadedText } from '../../lib/text.ts';
 import { useFrames } from '../../live/use-frames.ts';
 import { envColumn, nameColumn, nameOrColumn, proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { CopySecret } from '../../ui/copy-button.tsx';
@@ -77,20 +77,25 @@ const adminActs: Pick<Resource<Key>, 'add' | 'acts'> = {
 export default function Keys(): JSX.Element {
   const me = useSignedIn();
   const env = useEnv();
-  const keysQuery = useCall('listKeys', { query: { limit: 1000 } });
+  const keysQuery = usePages('listKeys', { query: { limit: 1000 } }, { byOffset: true });
   // A change of the fleet's figures also changes the numbers of streams.
   useFrames(({ type }) => {
     if (type === 'fleet_changed') refresh(['listKeys']);
   });
-  const rows = (keysQuery.data ?? []).filter((key) => !env || key.env === env || key.env === null);
+  const allKeys = usePageRows(keysQuery, ({ reply }) => reply, keys.keyOf);
+  const rows = useMemo(
+    () => allKeys.filter((key) => !env || key.env === env || key.env === null),
+    [allKeys, env],
+  );
+  const bar = loadedText(rows.length, 'active key', keysQuery.hasNextPage);
   return (
     <div className="page">
       <ResourceView
-        resource={me.is_admin ? { ...keys, ...adminActs } : keys}
+        resource={{ ...keys, ...(me.is_admin ? adminActs : {}), bar }}
         query={keysQuery}
         rows={rows}
         head={(add) => (
-          <PageHead title="Keys" summary={keysQuery.data && `${counted(rows.length, 'active key')}.`}>
+          <PageHead title="Keys">
             {add ?? <p className="muted">Only admins can create and revoke keys.</p>}
           </PageHead>
         )}

@@ -2,9 +2,9 @@
 
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useAction, usePageRows, usePages } from '../../lib/query.ts';
 import { type Role, rolesText } from '../../lib/roles.ts';
-import { visible } from '../../lib/text.ts';
+import { loadedText, visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
@@ -80,13 +80,15 @@ const accountsOf: Resource<Account> = {
 };
 
 function ServiceAccounts(): JSX.Element {
-  const accounts = useCall('listServiceAccounts', { query: { limit: 1000 } });
+  const accountsQuery = usePages('listServiceAccounts', { query: { limit: 1000 } }, { byOffset: true });
+  const accounts = usePageRows(accountsQuery, ({ reply }) => reply, accountsOf.keyOf);
+  const bar = loadedText(accounts.length, 'service account', accountsQuery.hasNextPage);
   return (
     <section className="card" aria-label="Service accounts">
       <ResourceView
-        resource={accountsOf}
-        query={accounts}
-        rows={accounts.data ?? []}
+        resource={{ ...accountsOf, bar }}
+        query={accountsQuery}
+        rows={accounts}
         head={(add) => (
           <>
             <div className="card-head">
@@ -96,7 +98,7 @@ function ServiceAccounts(): JSX.Element {
             <p className="muted">
               Programs that call the hub with a token, such as a pipeline, with roles of their own.
             </p>
-            <ExpiryWarning accounts={accounts.data ?? []} />
+            <ExpiryWarning accounts={accounts} />
           </>
         )}
       />

@@ -3,9 +3,9 @@
 import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { useAction, usePageRows, usePages } from '../../lib/query.ts';
 import { type Role, rolesText } from '../../lib/roles.ts';
-import { visible } from '../../lib/text.ts';
+import { loadedText, visible } from '../../lib/text.ts';
 import { timeColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
@@ -53,11 +53,13 @@ const actsOnOthers: readonly RowAct<User>[] = [
   }),
 ];
 
+const userIdOf = (user: User): string => user.user_id;
+
 const users = (own: string): Resource<User> => ({
   name: 'people',
   noun: 'user',
   sortAs: 'people_sort',
-  keyOf: (user) => user.user_id,
+  keyOf: userIdOf,
   columns: [
     {
       key: 'email',
@@ -89,13 +91,14 @@ const users = (own: string): Resource<User> => ({
 
 function Users(): JSX.Element {
   const me = useSignedIn();
-  const usersQuery = useCall('listUsers', { query: { limit: 1000 } });
+  const usersQuery = usePages('listUsers', { query: { limit: 1000 } }, { byOffset: true });
+  const rows = usePageRows(usersQuery, ({ reply }) => reply, userIdOf);
   return (
     <section className="card" aria-label="Users">
       <ResourceView
-        resource={users(me.user_id)}
+        resource={{ ...users(me.user_id), bar: loadedText(rows.length, 'user', usersQuery.hasNextPage) }}
         query={usersQuery}
-        rows={usersQuery.data ?? []}
+        rows={rows}
         head={(add) => (
           <div className="card-head">
             <h2>Users</h2>
