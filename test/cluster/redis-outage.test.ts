@@ -40,7 +40,7 @@ const back = (parts: RedisParts) =>
 const refusal = { name: 'HubError', code: 'unavailable', detail: { retryAfter: 2 } };
 
 describe('redis away', () => {
-  it('refuses at once as unavailable, limits too, and works again afterwards', () =>
+  it('refuses as unavailable, limits too, and works again afterwards', () =>
     using(async (a) => {
       const [lease] = await a.leases.acquire(['x']);
       if (!lease) throw new Error('no lease');
