@@ -146,7 +146,7 @@ export const socketClasses = {
   /** Messages that are refused for what they are, and pings while pongs wait to be read. */
   socketMistakes: {
     title:
-      'Mistakes on WebSockets: results with 400, 403, 413, 415 or 422, and pings with unread pongs; above, the socket ends with 1008',
+      'Mistakes on WebSockets: results with 400, 403, 413, 415 or 422, and pings with unread pongs; above, the socket ends with 1008, and the caller gets no new one',
     bounds: [
       { per: 'socket', atOnce: 8, perSecond: 0.1 },
       { per: 'caller', atOnce: 64, perSecond: 1 },
