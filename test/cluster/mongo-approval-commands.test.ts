@@ -1,4 +1,4 @@
-// The commands that an approval's end costs MongoDB: its line of the export and its entry of the audit chain, once each.
+// The commands that an end of an approval costs MongoDB: a line of the export, an entry of the audit chain, once each.
 import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { ApprovalRow } from '../../adapters/mongo/approval-rows.ts';
