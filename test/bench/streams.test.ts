@@ -116,7 +116,9 @@ describe('scenarios of streams', () => {
       expect([0, 1, 3]).toContain(code);
       const [scenario] = parseResults(readFileSync(file, 'utf8')).scenarios;
       const figures = scenario?.figures ?? [];
-      expect(figures.map(({ id }) => id)).toEqual(ids);
+      // Where a compiler is, a loop in C stands beside the fan-out.
+      const isOfC = (id: string): boolean => id.endsWith('_of_c');
+      expect(figures.map(({ id }) => id).filter((id) => !isOfC(id))).toEqual(ids);
       expect(figures.every(({ median }) => median !== null)).toBe(true);
       expect(benchFolders()).toEqual([]);
     },
