@@ -113,6 +113,7 @@ describe('redis killed and started again on its data', () => {
       expect(seen).toEqual([...seen].sort((x, y) => x - y));
       const arrived = new Set(seen);
       expect(acknowledged.filter((n) => !arrived.has(n))).toEqual([]);
+      await back(b);
       expect(await b.broadcast.since(audience, position)).toEqual(got);
     }));
 

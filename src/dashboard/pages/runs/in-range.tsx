@@ -1,11 +1,11 @@
 // Runs that were active in the range of the page. The route lists the latest activity first and has no range, so pages
 // load until they are older than it. A long list loads no further by itself: each change of the figures reads all of it
 // again.
-import { type JSX, type ReactNode, useState } from 'react';
+import { type JSX, type ReactNode, useEffect, useState } from 'react';
 import { minuteMs } from '../../../shared/duration.ts';
 import type { HostedInput } from '../../lib/hosted.ts';
 import { byCursor, useHostedPages } from '../../lib/hosted-query.ts';
-import { usePageRows } from '../../lib/query.ts';
+import { readOn, usePageRows } from '../../lib/query.ts';
 import { spanOf } from '../../lib/range.ts';
 import { useFilters } from '../../lib/search.ts';
 import { count, counted, loadedText } from '../../lib/text.ts';
@@ -45,6 +45,10 @@ export function useRunsInRange(filters: NonNullable<HostedInput['query']>, env: 
   const isLong = loaded.length >= maxRuns || emptyPages(pages, rows) >= maxEmptyPages;
   const isPaused = mayHaveMore && isLong && pages.length >= permittedPages;
   const hasNextPage = mayHaveMore && !isPaused;
+  // A press reads on by itself: the end of a long list may be far from the screen.
+  useEffect(() => {
+    if (pages.length < permittedPages) readOn({ ...runsQuery, hasNextPage });
+  });
   const further = isPaused ? (
     <Button onClick={() => setPermitted({ question, pages: pages.length + maxEmptyPages })}>
       Search further
