@@ -102,11 +102,11 @@ export class Judge {
       add('malformed', head?.fault ?? 'the head has no end');
   }
 
-  /** @param leak what was found in the stream while it ran */
+  /** @param leak what was found in the stream while it ran; isExcused: this program had no processor meanwhile */
   stream(
     place: string,
     { reader, closed, unanswered, ignored }: StreamEnd,
-    leak: string | null,
+    { leak, isExcused }: { readonly leak: string | null; readonly isExcused: boolean },
     step: Step,
   ): void {
     const add = this.#adder(place, [step]);
@@ -117,7 +117,7 @@ export class Judge {
       add('too large', `a frame of ${reader.largest} bytes`, reader.largest);
     if (isError(status)) add('server error', `${status}`);
     if (ignored !== null) this.#findings.add('held open', `${place} after ${ignored}`, ignored, [step]);
-    if (status === 0 && !this.#sockets.ended) add('no answer', closed ? 'closed' : 'silence');
+    if (status === 0 && !isExcused && !this.#sockets.ended) add('no answer', closed ? 'closed' : 'silence');
     if (unanswered.length > 0)
       this.#findings.add('no answer', `${place} message`, unanswered.slice(0, 5).join(', '), [step]);
   }

@@ -283,6 +283,7 @@ export class Player {
     const step = this.#begin(`${place} as ${credential.role}, then ${messages}`.slice(0, 400), plan.opening);
     let leak: string | null = null;
     let tail = Buffer.alloc(0);
+    const sleptBefore = this.#game.sleptMs();
     const end = await playStream(this.#game.port, plan, this.#game.sockets, (bytes) => {
       const looked = Buffer.concat([tail, bytes]);
       leak ??= this.#judge.leak(credential, operation, looked);
@@ -294,7 +295,9 @@ export class Player {
     this.#game.findings.end(step, `${status}, ${bytes} bytes: ${types}; ${closed ? 'closed' : 'open'}`);
     this.#game.counted(place, status);
     this.#seen.position(reader.lastId);
-    this.#judge.stream(place, end, leak, step);
+    // Of a stream without a head this was all that it took.
+    const isExcused = status === 0 && this.#game.sleptMs() > sleptBefore;
+    this.#judge.stream(place, end, { leak, isExcused }, step);
     this.#streams--;
   }
 }
