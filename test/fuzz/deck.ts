@@ -33,7 +33,7 @@ export const withoutOptional = (operation: Operation): Operation => ({
 export interface Results {
   /** It was answered 2xx. */
   readonly isReached: (operation: string) => boolean;
-  /** It was answered otherwise than by 401. */
+  /** It was answered, by no 401 for the credential. */
   readonly isAnswered: (operation: string) => boolean;
 }
 

@@ -11,11 +11,6 @@ const steps = runsOf(3000, 40);
 /** Connections that are left open have 90 s to end. Milliseconds. */
 const timeLimit = 600_000;
 
-/** Operations that answer each request of a run by 401, with the reason. */
-const refusing: { readonly [operation: string]: string } = {
-  communityChatInteraction: 'nothing that is sent has the signature of the chat',
-};
-
 it(
   'random valid and broken requests from three tenants break no rule, and each operation answers',
   async () => {
@@ -32,7 +27,7 @@ it(
     });
     expect(report.found.map(described)).toEqual([]);
     expect(report.steps).toBe(14 * steps);
-    expect(report.unanswered.filter((name) => !(name in refusing))).toEqual([]);
+    expect(report.unanswered).toEqual([]);
     // Those that need another service, or a record that seldom exists, succeed in longer runs.
     expect(report.unreached.length, report.unreached.join(', ')).toBeLessThan(
       operations.length * (isNightly ? 0.2 : 0.55),
