@@ -59,6 +59,21 @@ function line({ seconds, steps, statuses, stallMs, rss, heap, findings }: Progre
   );
 }
 
+/** Prints the progress of the agent's side, at most every ten seconds. */
+function agentProgress(steps: number): (progress: { steps: number; findings: number }) => void {
+  const startedAt = Date.now();
+  let printedAt = startedAt;
+  return ({ steps: done, findings }) => {
+    if (Date.now() - printedAt < 10_000) return;
+    printedAt = Date.now();
+    const seconds = Math.round((printedAt - startedAt) / 1000);
+    const secondsLeft = Math.round((seconds / done) * (steps - done));
+    if (values.json) print(JSON.stringify({ progress: { seconds, secondsLeft, steps: done, findings } }));
+    else
+      print(`${String(seconds).padStart(5)} s  ${done} calls  ${findings} findings  ${secondsLeft} s left`);
+  };
+}
+
 async function playAgent(): Promise<void> {
   const { fuzzAgent } = await import('../../packages/agent/test/fuzz/fuzz.ts');
   // Generated contracts often name selectors that never match.
@@ -68,6 +83,7 @@ async function playAgent(): Promise<void> {
   const { findings, ran, refused } = await fuzzAgent({
     seed: values.seed,
     steps,
+    onProgress: agentProgress(steps),
     onFinding: (finding) =>
       print(JSON.stringify(values.json ? { finding } : finding, null, values.json ? 0 : 2)),
   });

@@ -1,6 +1,5 @@
 // The guard: an agent's one object. Holds the contracts in use, the run's counters and the sinks, and puts every call
 // through them.
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ApprovalBackend } from '../approvals.ts';
@@ -27,6 +26,7 @@ import { connectGuard } from './connect.ts';
 import { tellFindings } from './findings.ts';
 import { compilePolicy, type YamlSource } from './language.ts';
 import type { ConnectOptions, EvaluateOptions, GuardOptions } from './options.ts';
+import { ParentCalls } from './parents.ts';
 import type { DryRun, Policy } from './policy.ts';
 import { GovernedCall } from './run.ts';
 
@@ -61,7 +61,7 @@ export class Guard implements Governs {
   readonly #sessions: SessionStore;
   readonly #telemetry: Promise<Telemetry>;
   readonly #redaction: Redaction;
-  readonly #parent = new AsyncLocalStorage<string>();
+  readonly #parents = new ParentCalls();
   readonly #callCounts = new Map<string, number>();
   readonly #closers: (() => Promise<void>)[] = [];
   readonly #toolReports: ToolReports;
@@ -209,8 +209,7 @@ export class Guard implements Governs {
     const place = {
       runId,
       callIndex: this.#nextIndex(runId),
-      parentCallId:
-        options.parentCallId !== undefined ? options.parentCallId : (this.#parent.getStore() ?? null),
+      parentCallId: options.parentCallId !== undefined ? options.parentCallId : this.#parents.current(),
       environment: options.environment ?? this.#environment,
       principal: options.principal !== undefined ? options.principal : (own.principal ?? null),
     };
@@ -223,7 +222,7 @@ export class Guard implements Governs {
       matches: globMatch,
       sessions: this.#sessions,
       approvals: options.approvals ? options.approvals(approvals) : approvals,
-      within: <T>(callId: string, task: () => T): T => this.#parent.run(callId, task),
+      within: <T>(callId: string, task: () => T): T => this.#parents.within(callId, task),
       sink: this.#sink,
       redaction: this.#redaction,
       telemetry: await this.#telemetry,

@@ -20,8 +20,16 @@ export interface AgentFuzzOptions {
   readonly steps: number;
   /** Called with each finding as it appears. */
   readonly onFinding?: (finding: AgentFinding) => void;
+  /** Called after each session. */
+  readonly onProgress?: (progress: AgentProgress) => void;
   /** Opens the surfaces of a session; default: guard, proxy and gate. */
   readonly openSurfaces?: (world: World, others: readonly Mapping[]) => readonly Surface[];
+}
+
+export interface AgentProgress {
+  /** Calls that were sent through each surface so far. */
+  readonly steps: number;
+  readonly findings: number;
 }
 
 export interface AgentFinding {
@@ -92,6 +100,7 @@ export async function fuzzAgent({
   seed,
   steps,
   onFinding,
+  onProgress,
   openSurfaces = allSurfaces,
 }: AgentFuzzOptions): Promise<AgentReport> {
   const findings: AgentFinding[] = [];
@@ -114,6 +123,7 @@ export async function fuzzAgent({
       await playSession(surface, world, drawn.bundle, drawn.calls.slice(0, steps - first), first);
       surface.close();
     }
+    onProgress?.({ steps: Math.min(first + callsOfSession, steps), findings: findings.length });
   }
   return { seed, steps, ran, refused, findings };
 
