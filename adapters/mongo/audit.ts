@@ -10,7 +10,6 @@ import type { AuditPlace } from '../../src/audit/record.ts';
 import {
   type AuditLink,
   type AuditNote,
-  type ChainHead,
   didChange,
   emptyChain,
   entriesOf,
@@ -22,24 +21,9 @@ import {
 import { maxSearchMs } from '../../src/event/record.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
 import { HubError } from '../../src/shared/error.ts';
+import { ChainHeads, type EntryKeys, type LinkRow } from './audit-links.ts';
 import { isDuplicate, unavailable, unlessTaken } from './failure.ts';
 import { deleteSome } from './removal.ts';
-
-interface EntryKeys {
-  readonly id: string;
-  /** The actor's id and display name, lower-cased. */
-  readonly actors: readonly string[];
-  readonly action: string;
-  readonly subjectType: string;
-}
-
-export interface LinkRow extends Omit<AuditLink, 'seq'> {
-  readonly _id: string;
-  readonly tenantId: string;
-  readonly seq: number;
-  readonly at: number;
-  readonly entries: readonly EntryKeys[];
-}
 
 export interface HeadRow extends SignedHead {
   readonly _id: string;
@@ -101,14 +85,6 @@ const fits = (entry: EntryKeys, { actor, actions, subjects }: AuditFilter): bool
   (actions === null || actions.includes(entry.action)) &&
   (subjects === null || (subjects as readonly string[]).includes(entry.subjectType));
 
-async function headOf(links: Collection<LinkRow>, tenantId: string): Promise<ChainHead | null> {
-  const row = await links.findOne(
-    { tenantId },
-    { sort: { seq: -1 }, projection: { seq: 1, digest: 1, at: 1 } },
-  );
-  return row && { seq: row.seq, digest: row.digest, at: row.at };
-}
-
 const headIn = ({ _id, starts: _starts, ...signed }: HeadRow): SignedHead => signed;
 
 async function startOf(heads: Collection<HeadRow>, tenantId: string): Promise<SignedHead | null> {
@@ -118,12 +94,12 @@ async function startOf(heads: Collection<HeadRow>, tenantId: string): Promise<Si
 
 /** The newest signed head whose link occurred before `before` and is not the newest. */
 async function coveringHead(
-  links: Collection<LinkRow>,
-  heads: Collection<HeadRow>,
+  { links, heads }: Pick<AuditCollections, 'links' | 'heads'>,
+  chainHeads: ChainHeads,
   tenantId: string,
   before: number,
 ): Promise<HeadRow | null> {
-  const newest = await headOf(links, tenantId);
+  const newest = await chainHeads.get(tenantId);
   if (!newest) return null;
   const last = await links.findOne(
     { tenantId, at: { $lt: before }, seq: { $lt: newest.seq } },
@@ -142,12 +118,13 @@ async function coveringHead(
 /** Appends what several calls bring. One that brings the same note twice brings it once. */
 async function appendNow(
   links: Collection<LinkRow>,
+  chainHeads: ChainHeads,
   tenantId: string,
   calls: readonly (readonly AuditNote[])[],
 ): Promise<true[]> {
   const notes = [...new Map(calls.flat().map((note) => [note.id, note])).values()];
   for (let from = 0; from < notes.length; from += notesAtOnce) {
-    await appendLink(links, tenantId, notes.slice(from, from + notesAtOnce));
+    await appendLink(links, chainHeads, tenantId, notes.slice(from, from + notesAtOnce));
   }
   return calls.map(() => true as const);
 }
@@ -166,12 +143,13 @@ async function unrecorded(
 
 async function appendLink(
   links: Collection<LinkRow>,
+  chainHeads: ChainHeads,
   tenantId: string,
   notes: readonly AuditNote[],
 ): Promise<void> {
   let missing = notes;
   for (let i = 0; i < tries; i++) {
-    const { link, at } = nextLink((await headOf(links, tenantId)) ?? emptyChain, missing, sha256);
+    const { link, at } = nextLink((await chainHeads.get(tenantId)) ?? emptyChain, missing, sha256);
     const row = { _id: `${tenantId}/${link.seq}`, tenantId, at, ...link, entries: missing.map(keysOf) };
     try {
       await links.insertOne(row);
@@ -249,15 +227,16 @@ async function lastBefore(links: Collection<LinkRow>, tenantId: string, time: nu
 }
 
 async function retainLinks(
-  links: Collection<LinkRow>,
-  heads: Collection<HeadRow>,
+  collections: Pick<AuditCollections, 'links' | 'heads'>,
+  chainHeads: ChainHeads,
   tenantId: string,
   before: number,
   limit: number,
 ): Promise<number> {
+  const { links, heads } = collections;
   // The start is written first: a process that dies in between leaves links that nobody reads, and the next call
   // takes them away.
-  const covering = await coveringHead(links, heads, tenantId, before);
+  const covering = await coveringHead(collections, chainHeads, tenantId, before);
   if (covering) await heads.updateOne({ _id: covering._id }, { $set: { starts: true } });
   const begin = await startOf(heads, tenantId);
   if (!begin) return 0;
@@ -284,6 +263,7 @@ async function recoverIntents(
 }
 
 export function mongoAudit({ links, heads, intents }: AuditCollections): AuditStore {
+  const chainHeads = new ChainHeads(links);
   /**
    * By tenant: entries from this process go in turn, many calls as one link. Only other processes can be in the way
    * then.
@@ -299,7 +279,7 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     const newAppender = {
       use: 0,
       add: createBatcher(
-        (calls: readonly (readonly AuditNote[])[]) => appendNow(links, tenantId, calls),
+        (calls: readonly (readonly AuditNote[])[]) => appendNow(links, chainHeads, tenantId, calls),
         callsAtOnce,
       ),
     };
@@ -317,7 +297,7 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
   return {
     append,
     list: (tenantId, filter, before, limit) => readFeed(links, tenantId, filter, before, limit),
-    getHead: (tenantId) => headOf(links, tenantId),
+    getHead: (tenantId) => chainHeads.get(tenantId),
     listLinks: (tenantId, from, to, maxBytes) => readLinks(links, heads, tenantId, from, to, maxBytes),
     getLastBefore: (tenantId, time) => lastBefore(links, tenantId, time),
     async createHead(signed) {
@@ -328,7 +308,7 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
       return row && headIn(row);
     },
     start: (tenantId) => startOf(heads, tenantId),
-    retain: (tenantId, before, limit) => retainLinks(links, heads, tenantId, before, limit),
+    retain: (tenantId, before, limit) => retainLinks({ links, heads }, chainHeads, tenantId, before, limit),
     recover: (before, limit, isGone) => recoverIntents(intents, append, before, limit, isGone),
   };
 }

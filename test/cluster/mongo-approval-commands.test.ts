@@ -3,13 +3,15 @@ import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { ApprovalRow } from '../../adapters/mongo/approval-rows.ts';
 import { mongoApprovals } from '../../adapters/mongo/approvals.ts';
-import { mongoAudit } from '../../adapters/mongo/audit.ts';
+import { type HeadRow, mongoAudit } from '../../adapters/mongo/audit.ts';
+import type { LinkRow } from '../../adapters/mongo/audit-links.ts';
 import { type ExportCollections, type ExportLinkRow, ExportLog } from '../../adapters/mongo/export-log.ts';
 import { createIndexes } from '../../adapters/mongo/indexes.ts';
 import { risingIds } from '../../adapters/mongo/uuidv7.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
+import type { AuditStore } from '../../src/audit/port.ts';
 import { requestNote } from '../../src/audit/record.ts';
-import { anApproval, t0, uuid } from '../conformance/fixtures.ts';
+import { aNote, anApproval, t0, uuid } from '../conformance/fixtures.ts';
 import { mongoDatabases } from './stage.ts';
 
 const name = mongoDatabases().newName();
@@ -102,4 +104,23 @@ it('an entry of the audit chain costs a read of its end and an insert; a repeat 
   const filter = { actor: null, actions: null, subjects: null, from: null, to: null };
   const entries = await audit.list(note.tenantId, filter, null, 10);
   expect(entries).toHaveLength(2);
+});
+
+it('a node appends at the end of a chain that others continued, or that was removed and came back shorter', async () => {
+  const [links, heads] = [db.collection<LinkRow>('auditLinks'), db.collection<HeadRow>('auditHeads')];
+  const openAudit = () => mongoAudit({ links, heads, intents: db.collection('auditIntents') });
+  const [node, other] = [openAudit(), openAudit()];
+  const tenantId = uuid();
+  const append = (by: AuditStore) => by.append([aNote({ tenantId })]);
+  for (const by of [node, node, other, other, node]) await append(by);
+  const kept = await links.find({ tenantId, seq: { $lte: 2 } }).toArray();
+  await links.deleteMany({ tenantId });
+  expect(await node.getHead(tenantId)).toBeNull();
+  await append(node);
+  await links.deleteMany({ tenantId });
+  await links.insertMany(kept);
+  for (const by of [other, node]) await append(by);
+  const chain = await node.listLinks(tenantId, 1, 10, 1 << 20);
+  expect(chain.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+  expect(chain.slice(1).map(({ prev }) => prev)).toEqual(chain.slice(0, -1).map(({ digest }) => digest));
 });

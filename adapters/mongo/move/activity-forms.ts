@@ -14,7 +14,7 @@ import type {
   MovedRecords,
 } from '../../../src/shared/ports/moved-records.ts';
 import { type ApprovalRow, approvalOf, rowOf } from '../approval-rows.ts';
-import type { LinkRow } from '../audit.ts';
+import type { LinkRow } from '../audit-links.ts';
 import { type EventRow, type OutcomeRow, toEvent, toEventRow, toOutcomeFields } from '../event-filter.ts';
 import {
   type ExportItem,

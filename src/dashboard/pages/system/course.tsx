@@ -9,10 +9,10 @@ import type { Shape, Track, ValueAxis } from '../../ui/chart.ts';
 import { Data } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { TimeChart } from '../../ui/time-chart.tsx';
-import { bytes, bytesAxis, lagBoundMs } from './figures.ts';
+import { bytes, bytesAxis, lagBoundMs, refetchMs } from './figures.ts';
 
 /** Polling interval, in milliseconds: a point lasts five minutes. */
-const refetchMs = 60_000;
+const seriesRefetchMs = 60_000;
 
 type Series = Reply<'healthSeries'>;
 type Point = Series['points'][number];
@@ -39,14 +39,14 @@ const noLag = 'The node has no figures of its lag.';
 const charts: readonly FigureChart[] = [
   {
     title: 'Lag',
-    shape: 'stack',
+    shape: 'lanes',
     tracks: [
       {
         ...{ key: 'p99', label: '99th percentile', color: '--accent', text: msText, absence: noLag },
         read: (point) => point.loop_lag_ms,
       },
       {
-        ...{ key: 'max', label: 'maximum', text: msText, absence: noLag },
+        ...{ key: 'max', label: 'maximum', color: '--bar-observe', text: msText, absence: noLag },
         read: (point) => point.loop_lag_max_ms,
       },
     ],
@@ -101,7 +101,7 @@ const charts: readonly FigureChart[] = [
 export function Course({ reserveBytes }: { readonly reserveBytes: number | null }): JSX.Element {
   // After the state of the hub: a browser has six connections, and the frame needs some of them.
   const enabled = useIsAnswered();
-  const healthSeriesQuery = useCall('healthSeries', {}, { refetchMs, enabled });
+  const healthSeriesQuery = useCall('healthSeries', {}, { refetchMs: seriesRefetchMs, enabled });
   const notes: { readonly [title: string]: string | undefined } = {
     Lag: `A 99th percentile of ${lagBoundMs} ms or more is a problem.`,
     Store: 'Size of the database, and 99th percentile of the commits of events.',
@@ -136,12 +136,14 @@ const endOf = ({ points, started_at, interval_seconds: seconds }: Series): numbe
 
 function Source({ series }: { readonly series: Series }): JSX.Element {
   const { utc } = usePrefs();
+  const healthClusterQuery = useCall('healthCluster', {}, { refetchMs });
   const startedAt = Date.parse(series.started_at);
   const isWhole = endOf(series) - startedAt >= dayMs;
   return (
     <p className="muted">
       The node <Data text={series.node} max={60} /> keeps these figures in its memory
-      {isWhole ? '' : `, since its start at ${minuteTime(startedAt, utc)}`}. Other nodes have their own.
+      {isWhole ? '' : `, since its start at ${minuteTime(startedAt, utc)}`}.
+      {healthClusterQuery.data?.mode === 'cluster' && ' Other nodes have their own.'}
     </p>
   );
 }
