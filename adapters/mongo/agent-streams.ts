@@ -37,6 +37,21 @@ const streamsOf = async (
       .toArray()
   ).map(record);
 
+/**
+ * One bulk in so many is followed by a look for agents above the bound, which counts all their streams. So is each bulk
+ * with as many streams of one agent.
+ */
+const bulksPerLook = 16;
+
+function hasMany(recorded: readonly PastStream[]): boolean {
+  const counts = new Map<string, number>();
+  return recorded.some(({ agentId }) => {
+    const count = (counts.get(agentId) ?? 0) + 1;
+    counts.set(agentId, count);
+    return count >= bulksPerLook;
+  });
+}
+
 /** Deletes what an agent has above the bound. Few agents have: they are found by one count. */
 async function dropOldest(
   streams: Collection<AgentStreamRow>,
@@ -62,6 +77,7 @@ async function dropOldest(
 async function recordStreams(
   streams: Collection<AgentStreamRow>,
   recorded: readonly PastStream[],
+  mustLook: boolean,
 ): Promise<void> {
   if (recorded.length === 0) return;
   const operations = recorded.map((stream) => {
@@ -76,10 +92,8 @@ async function recordStreams(
     };
   }) as unknown as Parameters<typeof streams.bulkWrite>[0];
   const inserted = await insertedAmong(streams.bulkWrite(operations, { ordered: false }));
-  await dropOldest(
-    streams,
-    inserted.flatMap((index) => recorded[index] ?? []),
-  );
+  const added = inserted.flatMap((index) => recorded[index] ?? []);
+  if (mustLook || hasMany(added)) await dropOldest(streams, added);
 }
 
 async function awayAgents(
@@ -109,17 +123,22 @@ async function awayAgents(
   return agentIds.map((agentId) => ({ agentId, streams: rows.filter((row) => row.agentId === agentId) }));
 }
 
-export const mongoAgentStreams = (streams: Collection<AgentStreamRow>): AgentStreamStore => ({
-  record: (recorded) => recordStreams(streams, recorded),
-  list: (tenantId, env, agentId, range) => streamsOf(streams, tenantId, env, agentId, range),
-  async listOpen(tenantId, env, limit, after) {
-    const behind = after === null ? {} : { _id: { $gt: after } };
-    const filter = { tenantId, env, endedAt: null, ...behind } as Filter<AgentStreamRow>;
-    return (await streams.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(record);
-  },
-  listAway: (tenantId, env, period, limit) => awayAgents(streams, tenantId, env, period, limit),
-  removeBefore(before, limit) {
-    const ended = { $or: [{ endedAt: null }, { endedAt: { $lt: before } }] };
-    return deleteSome(streams, { startedAt: { $lt: before }, ...ended } as Filter<AgentStreamRow>, { limit });
-  },
-});
+export function mongoAgentStreams(streams: Collection<AgentStreamRow>): AgentStreamStore {
+  let bulks = 0;
+  return {
+    record: (recorded) => recordStreams(streams, recorded, bulks++ % bulksPerLook === 0),
+    list: (tenantId, env, agentId, range) => streamsOf(streams, tenantId, env, agentId, range),
+    async listOpen(tenantId, env, limit, after) {
+      const behind = after === null ? {} : { _id: { $gt: after } };
+      const filter = { tenantId, env, endedAt: null, ...behind } as Filter<AgentStreamRow>;
+      return (await streams.find(filter).sort({ _id: 1 }).limit(limit).toArray()).map(record);
+    },
+    listAway: (tenantId, env, period, limit) => awayAgents(streams, tenantId, env, period, limit),
+    removeBefore(before, limit) {
+      const ended = { $or: [{ endedAt: null }, { endedAt: { $lt: before } }] };
+      return deleteSome(streams, { startedAt: { $lt: before }, ...ended } as Filter<AgentStreamRow>, {
+        limit,
+      });
+    },
+  };
+}

@@ -128,7 +128,7 @@ export interface AwayAgent {
   readonly streams: readonly PastStream[];
 }
 
-/** Streams that agents had: the newest `maxPastStreams` of an agent in an environment. */
+/** Streams that agents had: the newest `maxPastStreams` of an agent in an environment; a store may keep some more. */
 export interface AgentStreamStore {
   /** Adds streams, and ends stored ones. A repeat changes nothing, and an end stays. At most some hundred at once. */
   record(streams: readonly PastStream[]): Promise<void>;
