@@ -18,8 +18,8 @@ const settleMs = 1000;
 export const lossMs = 30_000;
 /** Opened on each node and closed before, so that what grows once has grown. */
 const warmStreams = 1000;
-/** Times that all agents open their streams. */
-const maxOpenings = 3;
+/** Times that all agents open their streams: as new agents, and as known ones. */
+const maxOpenings = 2;
 /** An idle phase is measured for as long at most. */
 const maxIdleSeconds = 60;
 /** An agent's `last_seen_at` is written once in as many seconds. */

@@ -1,5 +1,6 @@
 // One to three hub processes as one cluster, over real MongoDB and Redis servers: ingest by the number of nodes, a
 // decision across nodes, and what a deployment costs Redis.
+import { setTimeout as delay } from 'node:timers/promises';
 import { type BenchServices, startServices } from '../services.ts';
 import { Approver } from '../suite/approver.ts';
 import { figureOf } from '../suite/figures.ts';
@@ -30,6 +31,8 @@ const connections = 8;
 /** Ingest and the bounds are measured for as long at most: long runs hold streams. */
 const maxRateSeconds = 10;
 const maxBoundSeconds = 60;
+/** So are decisions: all their approvals are requested before, and the store catches up with many for minutes. */
+const maxDecisionSeconds = 30;
 
 interface Clients {
   readonly loader: Loader;
@@ -164,7 +167,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
   const [a, b, c] = nodes.hubs;
   if (!a || !b || !c) throw new Error('unreachable');
   const env = await nodes.ownedBy(2);
-  const loop = { perSecond: decisionsPerSecond, seconds };
+  const loop = { perSecond: decisionsPerSecond, seconds: Math.min(seconds, maxDecisionSeconds) };
   const keys: string[] = [];
   for (let n = 0; n < callsOf(loop) * (options.rounds + 1); n += approvalsOfKey)
     keys.push(await nodes.admin.newKey(env));
@@ -189,6 +192,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
       const decision = await measureSample(clusterPids(clients), pids, () =>
         clients.approver.decisions(plan),
       );
+      await delay((seconds - loop.seconds) * 1000);
       deployments.push(await fleet.deploy());
       return { decision };
     },
