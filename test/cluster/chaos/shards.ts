@@ -43,6 +43,21 @@ export function isWhole(views: readonly (ShardView | null)[]): boolean {
   return agreed && held.length === shardCount && new Set(held).size === shardCount;
 }
 
+/** Waits until the nodes own all shards in even shares: nodes that were started again take theirs for seconds. */
+export async function evenShares(fleet: Fleet): Promise<void> {
+  if (fleet.size === 1) return;
+  const most = Math.ceil(shardCount / fleet.size);
+  await eventually(
+    'even shares of shards',
+    async () => {
+      const views = await Promise.all(fleet.nodes.map((node) => view(fleet, node)));
+      const isEven = isWhole(views) && views.every((seen) => seen !== null && seen.own.size <= most);
+      return isEven ? true : undefined;
+    },
+    30_000,
+  );
+}
+
 /** The shards of the node with this number; all, where there is one node. @throws Error when it does not say */
 export async function ownedBy(fleet: Fleet, i: number): Promise<ReadonlySet<number>> {
   if (fleet.size === 1) return new Set(allShards);

@@ -9,7 +9,7 @@ import { checkOrder, checkReplay } from '../check/streams.ts';
 import { close, dashboards, open } from '../crowd.ts';
 import { spread } from '../figures.ts';
 import type { Follower } from '../follower.ts';
-import { ownedBy, ownerless } from '../shards.ts';
+import { evenShares, ownedBy, ownerless } from '../shards.ts';
 import { type Env, type Key, Tenant } from '../tenant.ts';
 import type { Suite, Trial } from '../trial.ts';
 
@@ -37,7 +37,9 @@ export const deadlines: Suite = {
     }
     const followers = [...new Set(places.flatMap((place) => place.followers))];
 
-    // Undisturbed ones first: they show what is normal, and how long asking takes.
+    // Undisturbed ones first, by owners that keep their shards: they show what is normal, and how long
+    // asking takes.
+    await evenShares(fleet);
     const calmFrom = Date.now();
     const calm = await askMany(trial, places, of(20, 100), 'calm', () => 1 + random.int(2));
     const askMs = (Date.now() - calmFrom) / calm.length;
