@@ -46,12 +46,12 @@ export function isWhole(views: readonly (ShardView | null)[]): boolean {
 /** Waits until the nodes own all shards in even shares: nodes that were started again take theirs for seconds. */
 export async function evenShares(fleet: Fleet): Promise<void> {
   if (fleet.size === 1) return;
-  const most = Math.ceil(shardCount / fleet.size);
+  const maxShare = Math.ceil(shardCount / fleet.size);
   await eventually(
     'even shares of shards',
     async () => {
       const views = await Promise.all(fleet.nodes.map((node) => view(fleet, node)));
-      const isEven = isWhole(views) && views.every((seen) => seen !== null && seen.own.size <= most);
+      const isEven = isWhole(views) && views.every((seen) => seen !== null && seen.own.size <= maxShare);
       return isEven ? true : undefined;
     },
     30_000,
