@@ -28,9 +28,8 @@ const decisionsPerSecond = 5;
 /** A key may request 600 approvals a minute. */
 const approvalsOfKey = 400;
 const connections = 8;
-/** Ingest and the bounds are measured for as long at most: long runs hold streams. */
+/** Ingest and its bound are measured for as long at most: long runs hold streams. */
 const maxRateSeconds = 10;
-const maxBoundSeconds = 60;
 /** So are decisions: all their approvals are requested before, and the store catches up with many for minutes. */
 const maxDecisionSeconds = 30;
 
@@ -185,7 +184,6 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
   const costs = await fleet.open();
   await clients.approver.decisions({ ...plan, seconds: Math.min(1, seconds) });
   const deployments: Deployment[] = [];
-  const boundLoop = { ...loop, seconds: Math.min(seconds, maxBoundSeconds) };
   const rounds = await runOpenRounds(options, {
     async measureHub() {
       const pids = [clients.approver.pid];
@@ -197,7 +195,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
       return { decision };
     },
     measureBound: async () => ({
-      decision: await clients.bounds.hops({ mongoUrl, redisUrl, ...boundLoop }),
+      decision: await clients.bounds.hops({ mongoUrl, redisUrl, ...loop }),
     }),
   });
   return openScenario(options, rounds, {

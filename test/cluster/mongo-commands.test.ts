@@ -238,4 +238,11 @@ it('ends of streams that the store has cost one command', async () => {
   expect(await costOf(ends)).toEqual(['update agentStreams']);
   expect(await costOf(ends.map((one) => ({ ...one, endedAt: t0 + 9 })))).toEqual(['update agentStreams']);
   expect(await streams.countDocuments({ tenantId, endedAt: t0 + 5 })).toBe(50);
+  // The first bulk of 16 looks for agents above the bound, and so does one with 16 streams of an agent.
+  const some = (count: number) =>
+    costOf(Array.from({ length: count }, () => aStream({ tenantId, agentId: 'many', endedAt: null })));
+  for (let bulk = 3; bulk < 16; bulk++) expect(await some(1)).toEqual(['update agentStreams']);
+  expect(await some(1)).toEqual(['update agentStreams', 'aggregate agentStreams']);
+  expect(await some(15)).toEqual(['update agentStreams']);
+  expect(await some(16)).toEqual(['update agentStreams', 'aggregate agentStreams']);
 });

@@ -1,5 +1,6 @@
 // The command: plays for a given time and seed, prints progress and findings, and ends with 1 when there were any.
 import { parseArgs } from 'node:util';
+import type { AgentProgress } from '../../packages/agent/test/fuzz/fuzz.ts';
 import { described, type Finding } from './findings.ts';
 import { fuzz, type Progress } from './fuzz.ts';
 
@@ -60,7 +61,7 @@ function line({ seconds, steps, statuses, stallMs, rss, heap, findings }: Progre
 }
 
 /** Prints the progress of the agent's side, at most every ten seconds. */
-function agentProgress(steps: number): (progress: { steps: number; findings: number }) => void {
+function agentProgress(steps: number): (progress: AgentProgress) => void {
   const startedAt = Date.now();
   let printedAt = startedAt;
   return ({ steps: done, findings }) => {

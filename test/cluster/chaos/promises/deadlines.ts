@@ -37,8 +37,7 @@ export const deadlines: Suite = {
     }
     const followers = [...new Set(places.flatMap((place) => place.followers))];
 
-    // Undisturbed ones first, by owners that keep their shards: they show what is normal, and how long
-    // asking takes.
+    // Undisturbed ones first, by owners that keep their shards: they show what is normal, and how long asking takes.
     await evenShares(fleet);
     const calmFrom = Date.now();
     const calm = await askMany(trial, places, of(20, 100), 'calm', () => 1 + random.int(2));
