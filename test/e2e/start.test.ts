@@ -1,9 +1,10 @@
 // Starting and stopping the real process: what it refuses, in which words; whose files it makes; how it ends.
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { settings } from '../../src/hub/config.ts';
 import { itAtNight, rowsOfRun } from '../runs.ts';
@@ -176,6 +177,22 @@ describe('a start that other machines can reach, before anybody set the hub up',
 });
 
 describe('a stop', () => {
+  it('on SIGTERM while it starts ends with 0 after the start', async () => {
+    const early = new HubProcess();
+    try {
+      const started = early.start().catch(() => {});
+      while (!existsSync(early.dataDir)) await wait(1);
+      const { child } = early;
+      if (!child) throw new Error('no process');
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      expect(await ended).toEqual([0, null]);
+      await started;
+    } finally {
+      await early.remove();
+    }
+  });
+
   it('on SIGTERM finishes what is under way, ends streams over the window, and exits with 0', async () => {
     const hub = new HubProcess({ DRAIN_SECONDS: '1' });
     try {

@@ -3,7 +3,7 @@
 
 import { type Config, ConfigError, helpText, readConfig } from '../config.ts';
 import { folderFailure } from '../folder-failure.ts';
-import { startHub } from '../hub.ts';
+import { type RunningHub, startHub } from '../hub.ts';
 import { openApiFor } from '../openapi.ts';
 import { nodeNotice } from './node-support.ts';
 import { print, say, UsageError } from './output.ts';
@@ -58,6 +58,40 @@ function configOf(): Config {
   }
 }
 
+/** SIGHUP too: a closed terminal must end the hub no more abruptly than a supervisor does. */
+const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+/** Ends the hub by signals. One that comes during the start waits for its end, and a second one does not. */
+function stopBySignals(starting: Promise<RunningHub>, drainSeconds: number): void {
+  let [hasStarted, isStopping] = [false, false];
+  const stop = async (signal: string): Promise<void> => {
+    if (isStopping) {
+      if (!hasStarted) process.exit(1);
+      return;
+    }
+    isStopping = true;
+    if (!hasStarted) say(`${signal}: the hub ends as soon as it has started; once more to end it at once`);
+    // The start reports its own failure.
+    const hub = await starting.catch(() => null);
+    if (hub === null) return;
+    say(`${signal}: completing acknowledged work and ending streams over ${drainSeconds} s`);
+    try {
+      await hub.stop();
+      process.exit(0);
+    } catch (error) {
+      say(`The hub did not stop cleanly: ${String(error)}`);
+      process.exit(1);
+    }
+  };
+  starting.then(
+    () => {
+      hasStarted = true;
+    },
+    () => {},
+  );
+  for (const signal of endSignals) process.on(signal, () => void stop(signal));
+}
+
 /** Starts the hub, which runs until a signal ends it. */
 export async function serve(args: readonly string[]): Promise<void> {
   if (args.includes('--help') || args.includes('-h')) return print(helpText().trimEnd());
@@ -68,7 +102,9 @@ export async function serve(args: readonly string[]): Promise<void> {
     );
   }
   const config = configOf();
-  const hub = await startHub(config).catch((error: unknown) => {
+  const starting = startHub(config);
+  stopBySignals(starting, config.drainSeconds);
+  const hub = await starting.catch((error: unknown) => {
     throw folderFailure(error, `The data folder ${config.dataDir}`);
   });
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
@@ -78,20 +114,4 @@ export async function serve(args: readonly string[]): Promise<void> {
   for (const note of notes) if (note !== null) say(note);
   const setUp = await hub.isSetUp();
   say(setUp ? listening : listening + firstRun(`http://${local}:${hub.port}`, config, hub.printedSetupToken));
-
-  let stopping = false;
-  const stop = (signal: string): void => {
-    if (stopping) return;
-    stopping = true;
-    say(`${signal}: completing acknowledged work and ending streams over ${config.drainSeconds} s`);
-    hub.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        say(`The hub did not stop cleanly: ${String(error)}`);
-        process.exit(1);
-      },
-    );
-  };
-  // SIGHUP too: a closed terminal must end the hub no more abruptly than a supervisor does.
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => stop(signal));
 }
