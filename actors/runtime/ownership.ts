@@ -5,7 +5,7 @@ import type { TakeoverReason } from '../../src/shared/meters.ts';
 import type { Clock, Timer } from '../../src/shared/ports/clock.ts';
 import { type Lease, type Leases, leaseRenewMs } from '../../src/shared/ports/leases.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
-import type { Member, Membership, NodeNote } from '../../src/shared/ports/membership.ts';
+import { type Member, type Membership, memberMs, type NodeNote } from '../../src/shared/ports/membership.ts';
 
 export interface OwnershipOptions {
   readonly clock: Clock;
@@ -48,8 +48,14 @@ export interface Ownership {
 
 /** A lost lease is noticed within this time at the latest. */
 const watchMs = 250;
-/** Until the next turn while this node has less than its share, or after a failure. */
-const soonMs = 300;
+/** Until the next turn while this node has less than its share: shards that are given back wait for it. */
+const shortMs = 100;
+/** Until the next turn after a failure. */
+const failedMs = 300;
+/** A member counts as gone so long after it ended, for a difference between two clocks. Milliseconds. */
+const endedMs = 20;
+/** Shards that are given back together. A handler at work for one of them holds back these alone. */
+const lotSize = 16;
 
 const shardName = (shard: number): string => `shard:${shard}`;
 
@@ -120,7 +126,7 @@ class LeaseLoop implements Ownership {
     this.#watch.cancel();
     await this.#running;
     try {
-      await this.#giveBack([...this.#held.keys()]);
+      await this.#handOver([...this.#held.keys()]);
       await this.#membership.leave();
     } catch (err) {
       this.#log.warn({ err }, 'cannot release leases; they expire by themselves');
@@ -172,6 +178,27 @@ class LeaseLoop implements Ownership {
     await this.#leases.release(leaving);
   }
 
+  /** Tells the members what this node holds, and learns what they hold. */
+  async #heartbeat(): Promise<void> {
+    this.#members = await this.#membership.heartbeat({
+      ...this.#options.note(),
+      shards: [...this.#held.keys()],
+    });
+  }
+
+  /** Gives shards back, lot by lot, side by side: the others can take each lot at once. */
+  async #handOver(shards: readonly number[]): Promise<void> {
+    const lots = Array.from({ length: Math.ceil(shards.length / lotSize) }, (_, lot) =>
+      shards.slice(lot * lotSize, (lot + 1) * lotSize),
+    );
+    await Promise.all(
+      lots.map(async (lot) => {
+        await this.#giveBack(lot);
+        await this.#heartbeat();
+      }),
+    );
+  }
+
   async #takeUpTo(share: number): Promise<void> {
     const claimed = new Set(
       this.#members.flatMap(({ node, note }) => (node === this.#options.node ? [] : note.shards)),
@@ -198,46 +225,44 @@ class LeaseLoop implements Ownership {
     }
   }
 
+  /** Until the next turn of a node that has its share: at the latest when a member without heartbeats ends. */
+  #restMs(): number {
+    const others = this.#members.filter(({ node }) => node !== this.#options.node);
+    const ends = others.map(({ ageMs }) => memberMs + endedMs - ageMs);
+    return Math.max(endedMs, Math.min(this.#renewMs, ...ends));
+  }
+
   async #once(): Promise<void> {
-    let next = this.#renewMs;
+    let next: number;
     try {
       this.#lapse();
       await this.#renew();
       const before = this.#members;
-      this.#members = await this.#membership.heartbeat({
-        ...this.#options.note(),
-        shards: [...this.#held.keys()],
-      });
+      await this.#heartbeat();
       if (hasLost(before, this.#members) && this.#takeoverReason !== 'lease_expired')
         this.#takeoverReason = 'node_gone';
-      const nodes = Math.max(1, this.#members.length);
+      // A node that leaves keeps what it has to its end, and the others stand ready to take it.
+      const leaves = this.#options.note().leaving === true;
+      const nodes = Math.max(1, this.#members.filter(({ note }) => note.leaving !== true).length);
       const share = Math.ceil(this.#count / nodes);
       if (this.#held.size > share) {
         const surplus = [...this.#held.keys()].slice(share);
-        await this.#giveBack(surplus);
+        await this.#handOver(surplus);
         this.#log.info({ shards: surplus.length, owned: this.#held.size, nodes }, 'handed over shards');
-        this.#members = await this.#membership.heartbeat({
-          ...this.#options.note(),
-          shards: [...this.#held.keys()],
-        });
-      } else if (this.#held.size < share) {
+      } else if (this.#held.size < share && !leaves) {
         const ownedBefore = this.#held.size;
         await this.#takeUpTo(share);
         const taken = this.#held.size - ownedBefore;
         if (taken > 0) this.#log.info({ shards: taken, owned: this.#held.size, nodes }, 'took over shards');
         // The others see at once what is taken.
-        if (taken > 0) {
-          this.#members = await this.#membership.heartbeat({
-            ...this.#options.note(),
-            shards: [...this.#held.keys()],
-          });
-        }
+        if (taken > 0) await this.#heartbeat();
       }
+      next = this.#restMs();
       if (this.#held.size >= Math.floor(this.#count / nodes)) this.#takeoverReason = 'rebalanced';
-      else next = Math.min(soonMs, this.#renewMs);
+      else if (!leaves) next = Math.min(shortMs, next);
       this.#options.turned?.();
     } catch (err) {
-      next = Math.min(soonMs, this.#renewMs);
+      next = Math.min(failedMs, this.#renewMs);
       this.#log.debug({ err }, 'cannot renew leases');
     }
     if (!this.#stopped) this.#timer = this.#clock.after(next, () => void this.turn());

@@ -12,8 +12,8 @@ import { type Link, script } from './link.ts';
 import { isList } from './log.ts';
 
 /**
- * KEYS: members. ARGV: node, note (empty: the caller does not join), how long one lasts in ms. Answers node and note of
- * each that lives.
+ * KEYS: members. ARGV: node, note (empty: the caller does not join), how long one lasts in ms. Answers node, note and
+ * age in ms of each that lives.
  */
 const heartbeatScript = script(`
 local t = redis.call('TIME')
@@ -33,6 +33,7 @@ for i = 1, #all, 2 do
   else
     alive[#alive + 1] = all[i]
     alive[#alive + 1] = string.sub(all[i + 1], space + 1)
+    alive[#alive + 1] = math.max(0, now - at)
   end
 end
 return alive
@@ -85,10 +86,11 @@ export function redisMembers(
     const answer = await link.run(heartbeatScript, [key], [node, note, String(lifeMs)]);
     const members: Member[] = [];
     if (!isList(answer)) return members;
-    for (let i = 0; i + 1 < answer.length; i += 2) {
+    for (let i = 0; i + 2 < answer.length; i += 3) {
       const bytes = answer[i + 1];
       const memberNote = Buffer.isBuffer(bytes) ? noteIn(bytes) : null;
-      if (memberNote) members.push({ node: String(answer[i]), note: memberNote });
+      if (!memberNote) continue;
+      members.push({ node: String(answer[i]), note: memberNote, ageMs: Number(answer[i + 2]) });
     }
     return members.sort((a, b) => (a.node < b.node ? -1 : 1));
   }

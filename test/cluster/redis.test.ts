@@ -339,7 +339,8 @@ describe('what somebody else wrote in the same Redis', () => {
     // A time that a node could have written, and a note that none wrote.
     await link.send(['HSET', `${prefix}members`, 'evil-now', `${Date.now()} \u00c1`]);
     const note = { version: '1', ...currentFormat, startedAt: 0, shards: [1], agents: 0 };
-    for (let i = 0; i < 2; i++) expect(await parts.members.heartbeat(note)).toEqual([{ node: 'one', note }]);
+    for (let i = 0; i < 2; i++)
+      expect(await parts.members.heartbeat(note)).toEqual([{ node: 'one', note, ageMs: 0 }]);
     await link.close();
     await parts.close();
   });

@@ -8,6 +8,8 @@ export interface Member {
   readonly node: string;
   /** The node's note. */
   readonly note: NodeNote;
+  /** Milliseconds since its last heartbeat. */
+  readonly ageMs: number;
 }
 
 /** A node's note about itself. */

@@ -17,6 +17,8 @@ export function aCluster() {
     activations: 0,
   };
   const announced: unknown[] = [];
+  /** Names of the nodes that say that they are about to stop. */
+  const leaving = new Set<string>();
   const node = async (name: string) => {
     const log = memoryLog();
     const moved: number[] = [];
@@ -31,7 +33,10 @@ export function aCluster() {
       bus: bus.bus(name),
       leases: bus.leases(name),
       members: bus.members(name),
-      note: () => ({ version: 'test', ...currentFormat, startedAt: 0, agents: 0 }),
+      note: () => ({
+        ...{ version: 'test', ...currentFormat, startedAt: 0, agents: 0 },
+        ...(leaving.has(name) ? { leaving: true as const } : {}),
+      }),
       moved: async (shards) => void moved.push(...shards),
     });
     await actors.turn();
@@ -44,7 +49,7 @@ export function aCluster() {
   };
   /** Lets the nodes' loops run for so long. */
   const pass = (ms: number) => clock.advanceAsync(ms, 100);
-  return { clock, bus, ports, announced, node, latch, pass };
+  return { clock, bus, ports, announced, leaving, node, latch, pass };
 }
 
 /** A key whose shard this node owns. */

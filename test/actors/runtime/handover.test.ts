@@ -2,6 +2,7 @@
 // lost the bus.
 import { describe, expect, it } from 'vitest';
 import { shardOfKey } from '../../../actors/runtime/remote.ts';
+import { memberMs } from '../../../src/shared/ports/membership.ts';
 import { settled } from '../../clock.ts';
 import { aCluster, keyOf, two } from './cluster.ts';
 
@@ -48,6 +49,33 @@ describe('a shard that goes to another node', () => {
     expect(await held).toMatchObject({ code: 'unavailable' });
     const begun = ports.steps.filter((step) => step.endsWith('begins'));
     expect(begun).toEqual([1, 2, 4].map((n) => `${key}+${n} begins`));
+  });
+
+  it('waits with its lot alone for what is at work there: the others go at once', async () => {
+    const cluster = aCluster();
+    const a = await cluster.node('a');
+    const surplus = new Set(a.actors.shards.slice(128));
+    const key = keys(300).find((one) => surplus.has(shardOfKey(one))) ?? '';
+    const open = cluster.latch('g');
+    const held = a.actors.ask('counter', key, 'add', { n: 1, hold: 'g' });
+    const b = await cluster.node('b');
+    await cluster.pass(1700);
+    expect(a.actors.shards).toContain(shardOfKey(key));
+    expect(b.actors.shards).toHaveLength(112);
+    open();
+    await cluster.pass(200);
+    expect(await held).toBe(1);
+    expect(b.actors.shards).toHaveLength(128);
+    expect(b.actors.shards).toContain(shardOfKey(key));
+  });
+
+  it('has its next owner at once when its node has said that it leaves', async () => {
+    const { a, b, leaving, pass } = await two();
+    leaving.add('a');
+    await pass(2000);
+    expect([a, b].map(({ actors }) => actors.shards.length)).toEqual([128, 128]);
+    await Promise.all([a.actors.stop(), pass(200)]);
+    expect(b.actors.shards).toHaveLength(256);
   });
 
   it('fails no call when a node joins, and counts each once', async () => {
@@ -106,6 +134,23 @@ describe('a shard that goes to another node', () => {
     expect(asked.length).toBeGreaterThan(500);
     expect(all.map((key) => cluster.ports.stored.get(key))).toEqual(all.map((key) => sent.get(key)));
     expect(new Set(nodes.flatMap(({ actors }) => actors.shards)).size).toBe(256);
+  });
+});
+
+describe('a node that sends no heartbeat any more', () => {
+  it('ends as a member, and the others own its shards at once', async () => {
+    const cluster = aCluster();
+    const nodes = [await cluster.node('a'), await cluster.node('b'), await cluster.node('c')];
+    await cluster.pass(5000);
+    expect(nodes.map(({ actors }) => actors.shards.length)).toEqual([86, 86, 84]);
+    cluster.bus.cut.add('a');
+    const isMember = async () =>
+      (await cluster.bus.members('d').list()).some(({ node, ageMs }) => node === 'a' && ageMs <= memberMs);
+    for (let passed = 0; passed < 6000 && (await isMember()); passed += 100) await cluster.pass(100);
+    expect(await isMember()).toBe(false);
+    await cluster.pass(200);
+    const owned = nodes.slice(1).flatMap(({ actors }) => actors.shards);
+    expect(new Set(owned).size).toBe(256);
   });
 });
 

@@ -170,11 +170,16 @@ export class MemoryBus {
         this.#members.set(node, { note, at: now });
         const alive: Member[] = [];
         for (const [name, one] of this.#members) {
-          if (now - one.at <= memberMs) alive.push({ node: name, note: one.note });
+          const ageMs = now - one.at;
+          if (ageMs <= memberMs) alive.push({ node: name, note: one.note, ageMs });
         }
         return alive;
       },
-      list: async () => [...this.#members].map(([name, { note }]) => ({ node: name, note })),
+      list: async () =>
+        [...this.#members].map(([name, { note, at }]) => ({
+          ...{ node: name, note },
+          ageMs: this.clock.monotonic() - at,
+        })),
       pulse: async () => [],
       leave: async () => {
         this.#members.delete(node);
