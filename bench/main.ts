@@ -1,5 +1,5 @@
 // npm run bench: the benchmark suite. Results on stdout, progress on stderr.
-import { accessSync, constants, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { runGuard } from './guard/against-base.ts';
 import { runBands, runCounts } from './guard/counts.ts';
@@ -139,15 +139,19 @@ const runCountsCommand = (args: Arguments): Promise<number> =>
     return { scenarios: [scenario], code };
   });
 
-const runGuardCommand = (args: Arguments): Promise<number> =>
-  measure(args, async (hub, onRun) => {
+async function runGuardCommand(args: Arguments): Promise<number> {
+  const file = args.falseAlarms === null ? null : args.json;
+  const earlier = file !== null && existsSync(file) ? readResults(file) : null;
+  return measure(args, async (hub, onRun) => {
     if (args.falseAlarms !== null) {
-      const { scenario, code } = await runFalseAlarms(args, hub, { report: progressOf('guard'), onRun });
+      const alarms = { report: progressOf('guard'), onRun, earlier };
+      const { scenario, code } = await runFalseAlarms(args, hub, alarms);
       return { scenarios: [scenario], code };
     }
     const { scenario, code } = await runGuard(args, hub, progressOf('guard'));
     return { scenarios: [scenario], code };
   });
+}
 
 function readResults(file: string): Results {
   try {

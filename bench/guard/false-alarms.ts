@@ -5,7 +5,7 @@ import { readCommit } from '../suite/build.ts';
 import { exitCodeOfComparisons } from '../suite/compare.ts';
 import { CannotRun } from '../suite/failure.ts';
 import { exitCodeOf, figureOf } from '../suite/figures.ts';
-import type { Scenario } from '../suite/results.ts';
+import { describeCommit, type Results, type Scenario } from '../suite/results.ts';
 import { compareBuilds } from './against-base.ts';
 import { readBands } from './bands.ts';
 import { ensureBaseBuild } from './base-build.ts';
@@ -62,9 +62,20 @@ export function formatAlarms(runs: readonly AlarmRun[]): string {
   return [`False alarms: ${count} in ${runs.length} runs; ${verdict}`, ...figures, ''].join('\n');
 }
 
+const scenarioName = 'false_alarms';
+
+/** The parameter that names the figures of a run with an alarm. */
+const alarmName = (run: number): string => `alarm_${run + 1}`;
+
 export const alarmScenario = (runs: readonly AlarmRun[]): Scenario => ({
-  name: 'false_alarms',
-  parameters: { runs: runs.length, alarms: alarmsOf(runs) },
+  name: scenarioName,
+  parameters: {
+    runs: runs.length,
+    alarms: alarmsOf(runs),
+    ...Object.fromEntries(
+      runs.flatMap(({ worse }, n) => (worse.length > 0 ? [[alarmName(n), worse.join(', ')]] : [])),
+    ),
+  },
   skipped: null,
   limited_by: 'none',
   load: { hub_cores: null, client_cores: null, other_cores: null, hub_rss_bytes: null },
@@ -80,6 +91,29 @@ export const alarmScenario = (runs: readonly AlarmRun[]): Scenario => ({
   rivals: [],
 });
 
+/**
+ * Runs of a results file, which a further command goes on from.
+ * @param sha the commit that is measured
+ * @throws CannotRun for a file of something else, which would be lost
+ */
+export function earlierRuns({ commit, scenarios }: Results, sha: string): readonly AlarmRun[] {
+  const { parameters, figures } = scenarios.find(({ name }) => name === scenarioName) ?? {};
+  if (!parameters || !figures?.[0]) {
+    throw new CannotRun('The file of --json exists and holds no false alarms. Name another file.');
+  }
+  if (commit.sha !== sha || commit.dirty !== false) {
+    throw new CannotRun(
+      `The file of --json holds false alarms of commit ${describeCommit(commit, 8)}, not of ${sha.slice(0, 8)}. ` +
+        'Name another file.',
+    );
+  }
+  return figures[0].rounds.map((_, n) => ({
+    worse: String(parameters[alarmName(n)] ?? '')
+      .split(', ')
+      .filter(Boolean),
+  }));
+}
+
 /** @throws CannotRun for a tree with changes, whose build can differ from that of its commit */
 export function cleanCommit(hub: string): string {
   const { sha, dirty } = readCommit(hub);
@@ -93,14 +127,22 @@ export function cleanCommit(hub: string): string {
 interface AlarmProgress {
   readonly report: (text: string, share: number) => void;
   readonly onRun: (scenarios: readonly Scenario[]) => void;
+  /** What the file of `--json` holds, or null. */
+  readonly earlier: Results | null;
 }
 
 /** @returns the scenario for the results file, and the exit code */
-export async function runFalseAlarms(args: Arguments, hub: string, { report, onRun }: AlarmProgress) {
-  const base = ensureBaseBuild(cleanCommit(hub));
+export async function runFalseAlarms(
+  args: Arguments,
+  hub: string,
+  { report, onRun, earlier }: AlarmProgress,
+) {
+  const sha = cleanCommit(hub);
+  const runs: AlarmRun[] = earlier === null ? [] : [...earlierRuns(earlier, sha)];
+  if (runs.length > 0) process.stderr.write(`guard: going on after ${runs.length} runs of ${args.json}\n`);
+  const base = ensureBaseBuild(sha);
   const bands = readBands();
   const total = args.falseAlarms ?? runsOfAlarm;
-  const runs: AlarmRun[] = [];
   // Without the share of the part: how often a part is repeated is not known before.
   const reportPart = (text: string): void =>
     report(`run ${runs.length + 1} of ${total}, ${text}`, runs.length / total);
@@ -125,7 +167,7 @@ export async function runFalseAlarms(args: Arguments, hub: string, { report, onR
       },
     },
   ];
-  for (let n = 0; n < total; n++) {
+  for (let n = runs.length; n < total; n++) {
     runs.push(await measureAlarms(parts, n));
     onRun([alarmScenario(runs)]);
     report(`run ${n + 1} of ${total}: ${runs.at(-1)?.worse.join(', ') || 'no alarm'}`, (n + 1) / total);

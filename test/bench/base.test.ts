@@ -20,6 +20,7 @@ import { ensureBaseBuild, resolveBase } from '../../bench/guard/base-build.ts';
 import {
   type AlarmRun,
   alarmScenario,
+  earlierRuns,
   exitCodeOfAlarms,
   formatAlarms,
   type GuardPart,
@@ -147,6 +148,10 @@ describe('the base of the guard', () => {
   });
 });
 
+/** The recorded file of a commit. */
+const read = (commit: string) =>
+  parseResults(readFileSync(join(root, `bench/reference/ingest-${commit}.json`), 'utf8'));
+
 describe('the count of false alarms', () => {
   /** A part that answers its calls in turn. */
   const partOf = (results: readonly PartResult[]): GuardPart => {
@@ -179,12 +184,30 @@ describe('the count of false alarms', () => {
     expect(formatAlarms(runs(50, 2))).toContain('counts.commits: 2');
     expect(alarmScenario(runs(50, 2)).figures[0]?.rounds).toHaveLength(50);
   });
+
+  it('goes on from the runs of a file of the same commit, and refuses another file', () => {
+    const runs: AlarmRun[] = [
+      { worse: [] },
+      { worse: ['counts.commits', 'counts.stream_rss'] },
+      { worse: [] },
+    ];
+    const file = read('484a7b0d');
+    const sha = 'a'.repeat(40);
+    const resultsOf = (dirty: boolean) => ({
+      ...file,
+      commit: { sha, dirty },
+      scenarios: [alarmScenario(runs)],
+    });
+    expect(earlierRuns(parseResults(JSON.stringify(resultsOf(false))), sha)).toEqual(runs);
+    expect(() => earlierRuns(resultsOf(false), 'b'.repeat(40))).toThrow(
+      'of commit aaaaaaaa, not of bbbbbbbb',
+    );
+    expect(() => earlierRuns(resultsOf(true), sha)).toThrow('aaaaaaaa, with changes');
+    expect(() => earlierRuns(file, sha)).toThrow('holds no false alarms');
+  });
 });
 
 describe('the recorded files of two commits', () => {
-  const read = (commit: string) =>
-    parseResults(readFileSync(join(root, `bench/reference/ingest-${commit}.json`), 'utf8'));
-
   it('differ in processor time per event, which doubled on a machine that was busy all the time', () => {
     const [before, after] = [read('484a7b0d'), read('3b0d5245')];
     expect(Math.min(before.machine.busy_before ?? 0, after.machine.busy_before ?? 0)).toBeGreaterThan(1.9);
