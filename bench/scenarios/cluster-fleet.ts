@@ -16,8 +16,16 @@ import type { RunOptions } from './scenario.ts';
 const settleMs = 1000;
 /** A frame that a stream has not read by then is lost. */
 export const lossMs = 30_000;
-/** Opened on each node and closed before, so that what grows once has grown. */
-const warmStreams = 1000;
+/**
+ * Opened on each node and closed before, at most so many at once, so that what grows once has grown, and code is
+ * compiled. As many for each size of a run: else a small one would predict the costs of cold nodes.
+ */
+const warmOpenings = 5000;
+const maxWarmStreams = 1000;
+/** Agents of these openings have numbers from here on: those that are measured are new. */
+const warmAgents = 1_000_000;
+/** Deployments to all streams before those that are measured. */
+const warmDeployments = 5;
 /** Times that all agents open their streams: as new agents, and as known ones. */
 const maxOpenings = 2;
 /** An idle phase is measured for as long at most. */
@@ -43,8 +51,10 @@ export interface Deployment {
 export interface StreamCosts {
   /** Bytes of resident memory per stream. */
   readonly rssBytes: number | null;
-  /** Microseconds of processor time per second and idle stream. */
+  /** Microseconds of processor time per second and idle stream, with what idle nodes take. */
   readonly idleTime: number | null;
+  /** The same, without what idle nodes take. */
+  readonly streamTime: number | null;
   /** Microseconds of processor time per opening, each time that all open. */
   readonly openingTimes: readonly (number | null)[];
   readonly refused: number;
@@ -137,15 +147,16 @@ export class ClusterFleet {
   /**
    * Opens as many streams on each node, all in one turn of each client.
    * @param what for progress
+   * @param first number of the first agent
    * @returns refused openings
    */
-  async #openAll(what: string, count: number, isCurrent: boolean): Promise<number> {
+  async #openAll(what: string, count: number, first = 0): Promise<number> {
     const { streams, nodes } = this.#parts;
-    const request = this.#deployer.streamRequest({ isCurrent });
-    const marker = isCurrent ? {} : { marker: documentMarker };
+    const request = this.#deployer.streamRequest({ isCurrent: false });
     const openings = streams.map((client, n) => {
       const port = nodes.hubs[n]?.port ?? 0;
-      return client.open({ port, count, request, from: n * count, atOnce: count, ...marker });
+      const from = first + n * count;
+      return client.open({ port, count, request, from, atOnce: count, marker: documentMarker });
     });
     const opened = await this.#withProgress(what, count, Promise.all(openings));
     return opened.reduce((sum, { refused }) => sum + refused, 0);
@@ -182,8 +193,11 @@ export class ClusterFleet {
   async open(): Promise<StreamCosts> {
     const { agents, frame, rounds, report } = this.#sizes;
     await this.#deployer.deploy(frame);
-    await this.#openAll('warming up', Math.min(warmStreams, this.#share), true);
-    await this.#closeAll();
+    const warmCount = Math.min(maxWarmStreams, this.#share);
+    for (let opened = 0; opened < warmOpenings; opened += warmCount) {
+      await this.#openAll('warming up', warmCount, warmAgents);
+      await this.#closeAll();
+    }
     report('measuring nodes without streams', 0);
     const rest = await this.#spend();
     const empty = this.#read(residentBytesOf);
@@ -193,7 +207,7 @@ export class ClusterFleet {
     for (let n = 0; n < openings; n++) {
       if (n > 0) await this.#closeAll();
       const before = this.#read(processorMsOf);
-      refused += await this.#openAll(`opening ${n + 1} of ${openings}`, this.#share, false);
+      refused += await this.#openAll(`opening ${n + 1} of ${openings}`, this.#share);
       const spent = minus(this.#read(processorMsOf), before);
       openingTimes.push(spent === null ? null : (spent * 1000) / agents);
       await this.#settle();
@@ -202,13 +216,15 @@ export class ClusterFleet {
     }
     report('measuring idle streams', 0);
     const idle = await this.#spend();
-    const idleTime = minus(idle.time, rest.time);
+    const streamTime = minus(idle.time, rest.time);
     const writes = minus(idle.writes, rest.writes);
     report('opening as many streams of bare loops', 0);
     await this.#parts.bare.open(this.#share);
+    for (let n = 0; n < warmDeployments; n++) await this.deploy();
     return {
       rssBytes,
-      idleTime: idleTime === null ? null : Math.max(0, idleTime),
+      idleTime: idle.time,
+      streamTime: streamTime === null ? null : Math.max(0, streamTime),
       openingTimes,
       refused,
       databaseWrites: writes === null ? null : Math.max(0, writes),
@@ -249,11 +265,18 @@ export function fleetFigures(costs: StreamCosts, nodes: number): Figure[] {
       rounds: [costs.rssBytes],
     }),
     figureOf({
+      id: 'cluster.idle_time',
+      what: `processor time of an idle stream ${where}, with that of idle nodes`,
+      unit: 'µs/s',
+      better: 'lower',
+      rounds: [costs.idleTime],
+    }),
+    figureOf({
       id: 'cluster.stream_time',
       what: `processor time of an idle stream ${where}, without that of idle nodes`,
       unit: 'µs/s',
       better: 'lower',
-      rounds: [costs.idleTime],
+      rounds: [costs.streamTime],
     }),
     figureOf({
       id: 'cluster.opening_time',

@@ -12,7 +12,7 @@ const costFigures = {
   ownerMemory: ['owner.memory', 'each'],
   ownerTime: ['owner.processor_time', 'each'],
   clusterMemory: ['cluster.stream_rss', 'each'],
-  clusterIdleTime: ['cluster.stream_time', 'each'],
+  clusterIdleTime: ['cluster.idle_time', 'each'],
   clusterOpeningTime: ['cluster.opening_time', 'each'],
   clusterDeployLast: ['cluster.deploy_last', 'all'],
   databaseWrites: ['cluster.database_writes', 'each'],
