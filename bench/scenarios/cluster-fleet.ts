@@ -49,7 +49,7 @@ export interface Deployment {
 
 /** Of all nodes together; null where the system cannot measure. */
 export interface StreamCosts {
-  /** Bytes of resident memory per stream. */
+  /** Bytes of resident memory per idle stream. */
   readonly rssBytes: number | null;
   /** Microseconds of processor time per second and idle stream, with what idle nodes take. */
   readonly idleTime: number | null;
@@ -202,7 +202,7 @@ export class ClusterFleet {
     const rest = await this.#spend();
     const empty = this.#read(residentBytesOf);
     const openingTimes: (number | null)[] = [];
-    let [refused, rssBytes] = [0, null as number | null];
+    let refused = 0;
     const openings = Math.min(rounds, maxOpenings);
     for (let n = 0; n < openings; n++) {
       if (n > 0) await this.#closeAll();
@@ -211,18 +211,19 @@ export class ClusterFleet {
       const spent = minus(this.#read(processorMsOf), before);
       openingTimes.push(spent === null ? null : (spent * 1000) / agents);
       await this.#settle();
-      const added = minus(this.#read(residentBytesOf), empty);
-      if (n === 0) rssBytes = added === null ? null : Math.max(0, added / agents);
     }
     report('measuring idle streams', 0);
     const idle = await this.#spend();
+    // Buffers of documents that all agents received at one moment are not those of idle streams.
+    await this.#settle();
+    const added = minus(this.#read(residentBytesOf), empty);
     const streamTime = minus(idle.time, rest.time);
     const writes = minus(idle.writes, rest.writes);
     report('opening as many streams of bare loops', 0);
     await this.#parts.bare.open(this.#share);
     for (let n = 0; n < warmDeployments; n++) await this.deploy();
     return {
-      rssBytes,
+      rssBytes: added === null ? null : Math.max(0, added / agents),
       idleTime: idle.time,
       streamTime: streamTime === null ? null : Math.max(0, streamTime),
       openingTimes,
@@ -259,7 +260,7 @@ export function fleetFigures(costs: StreamCosts, nodes: number): Figure[] {
   return [
     figureOf({
       id: 'cluster.stream_rss',
-      what: `resident memory that streams ${where} add`,
+      what: `resident memory that idle streams ${where} add`,
       unit: 'bytes per stream',
       better: 'lower',
       rounds: [costs.rssBytes],

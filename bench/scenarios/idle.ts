@@ -9,8 +9,9 @@ import type { RunOptions } from './scenario.ts';
 import { type Round, runStreamRounds } from './stream-rounds.ts';
 import { bareRequest, bareText } from './streams-bound.ts';
 
-/** Opened and closed before, so that what grows once has grown. */
+/** Opened and closed before, in so many turns, so that what grows once has grown, and code is compiled. */
 const warmStreams = 1000;
+const warmTurns = 5;
 const frameBytes = 1024;
 const settleMs = 500;
 
@@ -45,8 +46,10 @@ async function measureCost(
   client: StreamClient,
   { agents, seconds }: RunOptions,
 ): Promise<Cost> {
-  await client.open({ ...target, count: Math.min(warmStreams, agents) });
-  await client.close();
+  for (let turn = 0; turn < warmTurns; turn++) {
+    await client.open({ ...target, count: Math.min(warmStreams, agents) });
+    await client.close();
+  }
   await settle();
   const empty = totalOf(pids(), residentBytesOf);
   const kernelEmpty = kernelBytes();

@@ -1,5 +1,6 @@
-// A storm: all agents open their stream in one turn of the event loop and have no version, as after a network came
-// back. Each round has a fresh hub, in turns with a fresh bare loop that sends as many bytes.
+// A storm: all agents open their stream in one turn of the event loop and have no version. The first storm meets a hub
+// that has just started, the second one comes as after a network is back. Each round has a fresh hub, in turns with a
+// fresh bare loop that sends as many bytes.
 import { setTimeout as delay } from 'node:timers/promises';
 import { figureOf } from '../suite/figures.ts';
 import { minus, processorMsOf, residentBytesOf } from '../suite/machine.ts';
@@ -15,9 +16,14 @@ const marker = 'event: contract_update';
 /** Making the first password takes memory, which goes back some seconds later and would hide that of streams. */
 const restMs = 5000;
 
+/** Between the end of all streams and the second storm. */
+const awayMs = 2000;
+
 interface Storm {
   /** From the first connection's start until the last agent has its document. */
   readonly elapsedMs: number;
+  /** The same, when all agents come back. */
+  readonly backMs: number;
   readonly refused: number;
   /** Microseconds of processor time per opening. */
   readonly time: number | null;
@@ -31,14 +37,19 @@ async function measureStorm(
 ): Promise<Storm> {
   const { pid, port, request } = server;
   const before = { time: processorMsOf(pid), rss: residentBytesOf(pid) };
-  const { elapsedMs, refused } = await client.open({ port, count: agents, request, atOnce: agents, marker });
+  const order = { port, count: agents, request, atOnce: agents, marker };
+  const { elapsedMs, refused } = await client.open(order);
   const spent = minus(processorMsOf(pid), before.time);
   await delay(seconds * 1000);
   const added = minus(residentBytesOf(pid), before.rss);
   await client.close();
+  await delay(awayMs);
+  const back = await client.open(order);
+  await client.close();
   return {
     elapsedMs,
-    refused,
+    backMs: back.elapsedMs,
+    refused: refused + back.refused,
     time: spent === null ? null : (spent * 1000) / agents,
     rssBytes: added === null ? null : Math.max(0, added / agents),
   };
@@ -50,6 +61,7 @@ export function stormFigures(
   isDisturbed: boolean,
 ): Figure[] {
   const rateOf = ({ elapsedMs }: Storm): number => (agents * 1000) / elapsedMs;
+  const backRateOf = ({ backMs }: Storm): number => (agents * 1000) / backMs;
   const of = (value: (storm: Storm) => number | null) => rounds.map(({ hub }) => value(hub));
   const beside = (value: (storm: Storm) => number | null) => ({
     what: bareText,
@@ -58,11 +70,21 @@ export function stormFigures(
   return [
     figureOf({
       id: 'storm.rate',
-      what: 'agents that have their document',
+      what: 'agents that have their document, right after a start',
       unit: 'connections/s',
       better: 'higher',
       rounds: of(rateOf),
       bound: beside(rateOf),
+      target: { at_least: 0.5, of: 'ratio' },
+      isDisturbed,
+    }),
+    figureOf({
+      id: 'storm.back_rate',
+      what: 'agents that come back and have their document',
+      unit: 'connections/s',
+      better: 'higher',
+      rounds: of(backRateOf),
+      bound: beside(backRateOf),
       target: { at_least: 0.5, of: 'ratio' },
       isDisturbed,
     }),
@@ -108,7 +130,7 @@ export const runStorm = (options: RunOptions): Promise<Scenario> =>
       const port = await bare.start(frameBytes);
       return measureStorm({ pid: bare.pid, port, request: bareRequest }, client, options);
     },
-    describe: ({ elapsedMs }) => `${Math.round(elapsedMs)} ms`,
+    describe: ({ elapsedMs, backMs }) => `${Math.round(elapsedMs)} ms, then ${Math.round(backMs)} ms`,
     parameters: { frame_bytes: frameBytes },
     figuresOf: (rounds, isDisturbed) => stormFigures(rounds, options.agents, isDisturbed),
   });

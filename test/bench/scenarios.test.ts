@@ -153,7 +153,7 @@ describe('a scenario', () => {
   );
 
   it('has no verdict about written bytes, refusals and garbage beside other work', () => {
-    const openings = { elapsedMs: 1, refused: 1, time: 1, rssBytes: 1 };
+    const openings = { elapsedMs: 1, backMs: 1, refused: 1, time: 1, rssBytes: 1 };
     const storms = Array.from({ length: 3 }, () => ({ hub: openings, bare: openings }));
     const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 1, clientMs: 0, hubRssBytes: 0 };
     const latencies = encodeIntoCompressedBase64(newHistogram());
