@@ -186,17 +186,19 @@ class LeaseLoop implements Ownership {
     });
   }
 
-  /** Gives shards back, lot by lot, side by side: the others can take each lot at once. */
+  /** Gives shards back, lot by lot, side by side: the others can take each lot at once. Ends after the last one. */
   async #handOver(shards: readonly number[]): Promise<void> {
     const lots = Array.from({ length: Math.ceil(shards.length / lotSize) }, (_, lot) =>
       shards.slice(lot * lotSize, (lot + 1) * lotSize),
     );
-    await Promise.all(
+    const results = await Promise.allSettled(
       lots.map(async (lot) => {
         await this.#giveBack(lot);
         await this.#heartbeat();
       }),
     );
+    const failure = results.find(({ status }) => status === 'rejected');
+    if (failure?.status === 'rejected') throw failure.reason;
   }
 
   async #takeUpTo(share: number): Promise<void> {
