@@ -65,11 +65,13 @@ describe('members', () => {
     await a.members.heartbeat(note);
     await c.members.heartbeat(note);
     const seen = await b.members.heartbeat({ ...note, shards: [] });
+    const ageMs = expect.any(Number);
     expect(seen).toEqual([
-      { node: 'a', note },
-      { node: 'b', note: { ...note, shards: [] } },
-      { node: 'c', note },
+      { node: 'a', note, ageMs },
+      { node: 'b', note: { ...note, shards: [] }, ageMs: 0 },
+      { node: 'c', note, ageMs },
     ]);
+    expect(seen.every((member) => member.ageMs >= 0 && member.ageMs <= memberMs)).toBe(true);
     await c.members.leave();
     await eventually('a alone is missed', async () => {
       const names = (await b.members.heartbeat(note)).map(({ node }) => node);
