@@ -257,48 +257,40 @@ export class ClusterFleet {
 /** Costs of streams, without targets: `bench scale --check` compares them with a run of fewer streams. */
 export function fleetFigures(costs: StreamCosts, nodes: number): Figure[] {
   const where = `on ${nodes} nodes`;
-  return [
-    figureOf({
-      id: 'cluster.stream_rss',
-      what: `resident memory that idle streams ${where} add`,
-      unit: 'bytes per stream',
-      better: 'lower',
-      rounds: [costs.rssBytes],
-    }),
-    figureOf({
-      id: 'cluster.idle_time',
-      what: `processor time of an idle stream ${where}, with that of idle nodes`,
-      unit: 'µs/s',
-      better: 'lower',
-      rounds: [costs.idleTime],
-    }),
-    figureOf({
-      id: 'cluster.stream_time',
-      what: `processor time of an idle stream ${where}, without that of idle nodes`,
-      unit: 'µs/s',
-      better: 'lower',
-      rounds: [costs.streamTime],
-    }),
-    figureOf({
-      id: 'cluster.opening_time',
-      what: `processor time of the nodes per opening, when all agents connect to ${nodes} nodes at one moment`,
-      unit: 'µs',
-      better: 'lower',
-      rounds: costs.openingTimes,
-    }),
-    figureOf({
-      id: 'cluster.database_writes',
-      what: `writes of the database for an idle stream ${where}, without those of idle nodes`,
-      unit: '1/s',
-      better: 'lower',
-      rounds: [costs.databaseWrites],
-    }),
-    figureOf({
-      id: 'cluster.refused',
-      what: `openings ${where} that were refused and tried again`,
-      unit: 'connections',
-      better: 'lower',
-      rounds: [costs.refused],
-    }),
+  const forms: readonly (readonly [
+    id: string,
+    what: string,
+    unit: string,
+    rounds: readonly (number | null)[],
+  ])[] = [
+    ['stream_rss', `resident memory that idle streams ${where} add`, 'bytes per stream', [costs.rssBytes]],
+    [
+      'idle_time',
+      `processor time of an idle stream ${where}, with that of idle nodes`,
+      'µs/s',
+      [costs.idleTime],
+    ],
+    [
+      'stream_time',
+      `processor time of an idle stream ${where}, without that of idle nodes`,
+      'µs/s',
+      [costs.streamTime],
+    ],
+    [
+      'opening_time',
+      `processor time of the nodes per opening, when all agents connect to ${nodes} nodes at one moment`,
+      'µs',
+      costs.openingTimes,
+    ],
+    [
+      'database_writes',
+      `writes of the database for an idle stream ${where}, without those of idle nodes`,
+      '1/s',
+      [costs.databaseWrites],
+    ],
+    ['refused', `openings ${where} that were refused and tried again`, 'connections', [costs.refused]],
   ];
+  return forms.map(([id, what, unit, rounds]) =>
+    figureOf({ id: `cluster.${id}`, what, unit, better: 'lower', rounds }),
+  );
 }

@@ -60,34 +60,23 @@ export function stormFigures(
   agents: number,
   isDisturbed: boolean,
 ): Figure[] {
-  const rateOf = ({ elapsedMs }: Storm): number => (agents * 1000) / elapsedMs;
-  const backRateOf = ({ backMs }: Storm): number => (agents * 1000) / backMs;
   const of = (value: (storm: Storm) => number | null) => rounds.map(({ hub }) => value(hub));
   const beside = (value: (storm: Storm) => number | null) => ({
     what: bareText,
     rounds: rounds.map(({ bare }) => value(bare) ?? 0),
   });
-  return [
-    figureOf({
-      id: 'storm.rate',
-      what: 'agents that have their document, right after a start',
-      unit: 'connections/s',
-      better: 'higher',
+  const rateFigure = (id: string, what: string, duration: 'elapsedMs' | 'backMs'): Figure => {
+    const rateOf = (storm: Storm): number => (agents * 1000) / storm[duration];
+    return figureOf({
+      ...{ id, what, unit: 'connections/s', better: 'higher', isDisturbed },
       rounds: of(rateOf),
       bound: beside(rateOf),
       target: { at_least: 0.5, of: 'ratio' },
-      isDisturbed,
-    }),
-    figureOf({
-      id: 'storm.back_rate',
-      what: 'agents that come back and have their document',
-      unit: 'connections/s',
-      better: 'higher',
-      rounds: of(backRateOf),
-      bound: beside(backRateOf),
-      target: { at_least: 0.5, of: 'ratio' },
-      isDisturbed,
-    }),
+    });
+  };
+  return [
+    rateFigure('storm.rate', 'agents that have their document, right after a start', 'elapsedMs'),
+    rateFigure('storm.back_rate', 'agents that come back and have their document', 'backMs'),
     figureOf({
       id: 'storm.refused',
       what: 'openings that were refused and tried again',

@@ -5,7 +5,7 @@ import { entriesOf } from '../../src/audit/record.ts';
 import { aNote } from '../conformance/fixtures.ts';
 import { OtlpReceiver } from '../e2e/otlp-receiver.ts';
 import { SseClient } from '../e2e/sse.ts';
-import { eventually, type Nodes, startNodes } from './nodes.ts';
+import { clusterHealth, eventually, type Nodes, startNodes } from './nodes.ts';
 
 const yaml = (name: string, tool = 'read_file') => `apiVersion: service/v1
 kind: ContractBundle
@@ -27,20 +27,7 @@ contracts:
 const operatorToken = 'an-operator-token-of-the-installation';
 
 /** Owners of shards, as this node reports them. */
-async function shards(nodes: Nodes, i: number, cookie: string) {
-  const { status, body } = await nodes.at(i).call('GET', '/api/v1/health/cluster', { cookie });
-  if (status !== 200) throw new Error(`health/cluster: ${status} ${JSON.stringify(body)}`);
-  return body as {
-    readonly node: string;
-    readonly nodes: readonly {
-      readonly node: string;
-      readonly shard_count: number;
-      readonly shards: number[];
-    }[];
-    readonly shards: { readonly owned: number };
-    readonly lag: { readonly waiting: number };
-  };
-}
+const shards = (nodes: Nodes, i: number, cookie: string) => clusterHealth(nodes.at(i), { cookie });
 
 /** Waits until every living node sees `count` nodes that own all shards, evenly and each once. */
 function even(nodes: Nodes, cookie: string, count: number) {

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { shardCount, shardOf } from '../../src/shared/ids.ts';
 import { SseClient } from '../e2e/sse.ts';
-import { eventually, type Nodes, startNodes } from './nodes.ts';
+import { clusterHealth, eventually, type Nodes, startNodes } from './nodes.ts';
 
 const operatorToken = 'an-operator-token-of-the-installation';
 const bearer = { headers: { Authorization: `Bearer ${operatorToken}` } };
@@ -30,9 +30,8 @@ afterAll(async () => {
 
 /** The shards of a node, as it says itself. */
 async function shardsOf(i: number): Promise<readonly number[]> {
-  const { body } = await nodes.at(i).call('GET', '/api/v1/health/cluster', bearer);
-  const found = body.nodes.find(({ node }: { readonly node: string }) => node === body.node);
-  return found?.shards ?? [];
+  const health = await clusterHealth(nodes.at(i), bearer);
+  return health.nodes.find(({ node }) => node === health.node)?.shards ?? [];
 }
 
 const hasShards = (i: number, count: number) =>

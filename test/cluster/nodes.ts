@@ -177,3 +177,22 @@ export async function eventually<T>(
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+/** What a node says of the cluster. @param credentials of an admin or the operator */
+export async function clusterHealth(
+  node: HubProcess,
+  credentials: { readonly cookie: string } | { readonly headers: { [name: string]: string } },
+) {
+  const { status, body } = await node.call('GET', '/api/v1/health/cluster', credentials);
+  if (status !== 200) throw new Error(`health/cluster: ${status} ${JSON.stringify(body)}`);
+  return body as {
+    readonly node: string;
+    readonly nodes: readonly {
+      readonly node: string;
+      readonly shard_count: number;
+      readonly shards: number[];
+    }[];
+    readonly shards: { readonly owned: number };
+    readonly lag: { readonly waiting: number };
+  };
+}

@@ -6,7 +6,8 @@ import type { Member } from '../../src/shared/ports/membership.ts';
 import type { ReachNotes } from '../../src/shared/ports/reach.ts';
 
 const member = (node: string, lacksStore?: true): Member => ({
-  ...{ node, ageMs: 0 },
+  node,
+  ageMs: 0,
   note: {
     version: '1',
     ...currentFormat,

@@ -5,6 +5,7 @@ import { type Config, ConfigError, helpText, readConfig } from '../config.ts';
 import { folderFailure } from '../folder-failure.ts';
 import { type RunningHub, startHub } from '../hub.ts';
 import { openApiFor } from '../openapi.ts';
+import { endSignals } from './end-signals.ts';
 import { nodeNotice } from './node-support.ts';
 import { print, say, UsageError } from './output.ts';
 
@@ -57,9 +58,6 @@ function configOf(): Config {
     );
   }
 }
-
-/** SIGHUP too: a closed terminal must end the hub no more abruptly than a supervisor does. */
-const endSignals = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** Ends the hub by signals. One that comes during the start waits for its end, and a second one does not. */
 function stopBySignals(starting: Promise<RunningHub>, drainSeconds: number): void {

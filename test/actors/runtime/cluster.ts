@@ -34,7 +34,10 @@ export function aCluster() {
       leases: bus.leases(name),
       members: bus.members(name),
       note: () => ({
-        ...{ version: 'test', ...currentFormat, startedAt: 0, agents: 0 },
+        version: 'test',
+        ...currentFormat,
+        startedAt: 0,
+        agents: 0,
         ...(leaving.has(name) ? { leaving: true as const } : {}),
       }),
       moved: async (shards) => void moved.push(...shards),

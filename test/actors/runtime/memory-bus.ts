@@ -163,23 +163,17 @@ export class MemoryBus {
   }
 
   members(node: string): Membership {
+    const list = (): Member[] =>
+      [...this.#members].map(([name, { note, at }]) => {
+        return { node: name, note, ageMs: this.clock.monotonic() - at };
+      });
     return {
       heartbeat: async (note) => {
         if (this.cut.has(node)) throw away();
-        const now = this.clock.monotonic();
-        this.#members.set(node, { note, at: now });
-        const alive: Member[] = [];
-        for (const [name, one] of this.#members) {
-          const ageMs = now - one.at;
-          if (ageMs <= memberMs) alive.push({ node: name, note: one.note, ageMs });
-        }
-        return alive;
+        this.#members.set(node, { note, at: this.clock.monotonic() });
+        return list().filter(({ ageMs }) => ageMs <= memberMs);
       },
-      list: async () =>
-        [...this.#members].map(([name, { note, at }]) => ({
-          ...{ node: name, note },
-          ageMs: this.clock.monotonic() - at,
-        })),
+      list: async () => list(),
       pulse: async () => [],
       leave: async () => {
         this.#members.delete(node);

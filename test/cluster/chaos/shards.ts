@@ -43,7 +43,7 @@ export function isWhole(views: readonly (ShardView | null)[]): boolean {
   return agreed && held.length === shardCount && new Set(held).size === shardCount;
 }
 
-/** Waits until the nodes own all shards in even shares: nodes that were started again take theirs for seconds. */
+/** Waits until the nodes own all shards in even shares: a killed node keeps its share for up to 5 s. */
 export async function evenShares(fleet: Fleet): Promise<void> {
   if (fleet.size === 1) return;
   const maxShare = Math.ceil(shardCount / fleet.size);
