@@ -279,9 +279,8 @@ export async function makeTenants(hub: Hub, tenants: number) {
     return { admin, keys: hub.access.keys.length > 0 ? [...hub.access.keys] : [await admin.newKey()] };
   }
   const admin = await setUp(hub.url);
-  const keys = [await admin.newKey()];
-  for (let n = 1; n < tenants; n++) keys.push(await adminOf(hub.url).newTenant(`bench-${n}`));
-  return { admin, keys };
+  const others = Array.from({ length: tenants - 1 }, (_, n) => adminOf(hub.url).newTenant(`bench-${n + 1}`));
+  return { admin, keys: await Promise.all([admin.newKey(), ...others]) };
 }
 
 /** The keys of `makeTenants`; on a hub that others use, those of REEVE_BENCH_KEYS need no login. */

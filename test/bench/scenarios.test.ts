@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
-import { type Growth, growthFigures } from '../../bench/scenarios/growth.ts';
+import { type Growth, growthFigures, growthOf, withoutEdges } from '../../bench/scenarios/growth.ts';
 import { scenarios } from '../../bench/scenarios/index.ts';
 import { findDisturbances, ingestFigures, limitOf } from '../../bench/scenarios/ingest.ts';
 import { nightlyRuns } from '../../bench/scenarios/nightly.ts';
@@ -127,6 +127,21 @@ describe('a scenario', () => {
       expect([verdictsOf(leaking, true)[id], verdictsOf(still, true)[id]]).toEqual(['missed', 'met']);
       expect(verdictsOf(leaking, false)[id]).toBe('no_target');
     }
+  });
+
+  it('measures growth without the connections that clients open and close at the edges of a round', () => {
+    const mib = 2 ** 20;
+    const samples = Array.from({ length: 61 }, (_, n) => ({
+      atMs: 5000 + n * 10_000,
+      memory: (500 + n) * mib,
+      descriptors: n < 3 || n > 57 ? 100 : 250,
+      log: n * 1024,
+    }));
+    const growth = growthOf(withoutEdges(samples, 5000, 600));
+    expect(growth).toMatchObject({ memory: 48, descriptors: 0, descriptorSlope: 0 });
+    expect([growth.memorySlope, growth.log]).toEqual([expect.closeTo(360), expect.closeTo(6)]);
+    expect(growthOf(samples).descriptorSlope).not.toBe(0);
+    expect(growthOf([])).toMatchObject({ memory: null, descriptors: null, descriptorSlope: null });
   });
 
   it.each([
