@@ -5,6 +5,7 @@ import {
   compareScenarios,
   exitCodeOfComparisons,
   formatComparison,
+  isAtLeastAsGood,
 } from '../suite/compare.ts';
 import type { Scenario } from '../suite/results.ts';
 import { ensureBaseBuild, resolveBase } from './base-build.ts';
@@ -38,6 +39,10 @@ export function compareSides({ base, tree }: Sides, seed: number): readonly Comp
   return compareScenarios(before ?? [], after ?? [], { isSameMachine: true, seed });
 }
 
+/** As of `compare`, but 0 where figures are only unclear because they may be better. */
+export const exitCodeOfGuard = (comparisons: readonly Comparison[]): 0 | 1 | 3 =>
+  exitCodeOfComparisons(comparisons.filter((comparison) => !isAtLeastAsGood(comparison)));
+
 interface Folders {
   readonly base: string;
   readonly tree: string;
@@ -65,5 +70,5 @@ export async function runGuard(args: Arguments, hub: string, report: Report) {
   const { sides, comparisons } = await compareBuilds(args, folders, report);
   for (const comparison of comparisons) process.stdout.write(formatComparison(comparison));
   const scenario: Scenario = scenarioOfRuns(sides.tree, {}, args.slow);
-  return { scenario, code: exitCodeOfComparisons(comparisons) };
+  return { scenario, code: exitCodeOfGuard(comparisons) };
 }

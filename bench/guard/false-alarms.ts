@@ -2,11 +2,10 @@
 // Nothing differs, so each figure that a run calls worse is a false alarm.
 import type { Arguments } from '../suite/arguments.ts';
 import { readCommit } from '../suite/build.ts';
-import { exitCodeOfComparisons } from '../suite/compare.ts';
 import { CannotRun } from '../suite/failure.ts';
 import { exitCodeOf, figureOf } from '../suite/figures.ts';
 import { describeCommit, type Results, type Scenario } from '../suite/results.ts';
-import { compareBuilds } from './against-base.ts';
+import { compareBuilds, exitCodeOfGuard } from './against-base.ts';
 import { readBands } from './bands.ts';
 import { ensureBaseBuild } from './base-build.ts';
 import { figuresOfRuns, measureRuns } from './counts.ts';
@@ -163,7 +162,7 @@ export async function runFalseAlarms(
         const seeded = { ...args, seed: args.seed + run };
         const { comparisons } = await compareBuilds(seeded, { base, tree: hub }, reportPart);
         const worse = comparisons.filter(({ word }) => word === 'worse').map(({ id }) => id);
-        return { code: exitCodeOfComparisons(comparisons), worse };
+        return { code: exitCodeOfGuard(comparisons), worse };
       },
     },
   ];

@@ -81,9 +81,9 @@ export const shortSizes: RunSizes = { warmBatches: 30, countedBatches: 80 };
 /** Batches by which V8 compiles the path of an event. */
 const warmTimedBatches = 400;
 /** Merges and checkpoints make 80 batches cost from 11 to 22 times their parsing, at the same places in each run. */
-const timedBatches = 720;
-/** The reserves of the collector and of malloc, which move by 2 MB, are shared by them. */
-const measuredStreams = 6000;
+const timedBatches = 1440;
+/** They share the reserves of the collector and of malloc, which move by 2 MB. */
+const measuredStreams = 12_000;
 const timedConnections = 8;
 /** Derived tables are written up to a second after the answer. */
 const settleMs = 1300;

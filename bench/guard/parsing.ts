@@ -2,6 +2,7 @@
 // that hub and bound share the state of the machine.
 import { setTimeout as delay } from 'node:timers/promises';
 import { agentName, ReusableBody } from '../batch.ts';
+import { medianOf } from '../suite/statistics.ts';
 
 const batchesAtOnce = 4;
 const pauseMs = 10;
@@ -10,11 +11,12 @@ const bodyCount = 40;
 
 let bodies: readonly Buffer[] = [];
 
+/** @returns processor time of a batch, milliseconds */
 function parseBatches(from: number): number {
   const before = process.cpuUsage();
   for (let n = from; n < from + batchesAtOnce; n++) JSON.parse((bodies[n % bodyCount] as Buffer).toString());
   const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1000;
+  return (user + system) / 1000 / batchesAtOnce;
 }
 
 /**
@@ -32,11 +34,11 @@ export async function parseBeside<Result>(work: Promise<Result>) {
     isDone = true;
   });
   result.catch(() => undefined);
-  let [batches, milliseconds] = [0, 0];
-  while (!isDone || batches < bodyCount) {
-    milliseconds += parseBatches(batches);
-    batches += batchesAtOnce;
+  const times: number[] = [];
+  while (!isDone || times.length * batchesAtOnce < bodyCount) {
+    times.push(parseBatches(times.length * batchesAtOnce));
     await delay(pauseMs);
   }
-  return { result: await result, batchMs: milliseconds / batches };
+  // The median: collections of garbage make some of the times ten times as long.
+  return { result: await result, batchMs: medianOf(times) };
 }

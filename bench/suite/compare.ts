@@ -8,6 +8,7 @@ import { type Change, changeBetween, seededRandom } from './statistics.ts';
 export const leastComparedRounds = 5;
 /** A change beyond it, in the bad direction, fails the comparison. */
 const margin = 0.1;
+const overMargin = 'the interval reaches over the margin';
 
 export interface Comparison {
   readonly id: string;
@@ -95,7 +96,7 @@ function compareFigures(pair: Pair, random: () => number): Comparison {
     ...figure,
     change,
     word,
-    reason: word === 'unclear' ? 'the interval reaches over the margin' : null,
+    reason: word === 'unclear' ? overMargin : null,
   };
 }
 
@@ -187,6 +188,13 @@ export function exitCodeOfComparisons(comparisons: readonly Comparison[]): 0 | 1
   if (comparisons.some(({ word }) => word === 'worse')) return 1;
   return comparisons.some(({ word }) => word === 'unclear') ? 3 : 0;
 }
+
+/**
+ * True for a figure with a lower better value that is unclear, because it may be better, and that is not worse: its
+ * whole interval lies below the margin.
+ */
+export const isAtLeastAsGood = ({ word, reason, change }: Comparison): boolean =>
+  word === 'unclear' && reason === overMargin && change !== null && change.high <= margin;
 
 const percent = (share: number): string =>
   share === Number.POSITIVE_INFINITY ? '+∞ %' : `${share >= 0 ? '+' : ''}${(share * 100).toFixed(1)} %`;

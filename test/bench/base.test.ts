@@ -15,7 +15,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { alternate, compareSides } from '../../bench/guard/against-base.ts';
+import { alternate, compareSides, exitCodeOfGuard } from '../../bench/guard/against-base.ts';
 import { ensureBaseBuild, resolveBase } from '../../bench/guard/base-build.ts';
 import {
   type AlarmRun,
@@ -133,7 +133,22 @@ describe('the base of the guard', () => {
     expect(comparisons.filter(({ word }) => word === 'worse').map(({ id }) => id)).toEqual([
       'counts.statements',
     ]);
-    expect(exitCodeOfComparisons(comparisons)).toBe(1);
+    expect([exitCodeOfGuard(comparisons), exitCodeOfComparisons(comparisons)]).toEqual([1, 1]);
+  });
+
+  it('needs no clearer verdict about a figure that may be better and is not worse', () => {
+    const sideOf = (times: readonly number[]): GuardRun[] => times.map((time) => runOf(400, time));
+    const [low, high] = [sideOf([17, 18, 18, 18, 21, 21, 21]), sideOf([20, 20, 20, 20, 20, 20, 20])];
+    const codesOf = (base: readonly GuardRun[], tree: readonly GuardRun[]) => {
+      const comparisons = compareSides({ base, tree }, 1);
+      const time = comparisons.find(({ id }) => id === 'counts.ingest_time');
+      const others = comparisons.filter(({ change }) => change !== null);
+      return [time?.word, exitCodeOfGuard(others), exitCodeOfComparisons(others)];
+    };
+    expect(codesOf(high, low)).toEqual(['unclear', 0, 3]);
+    expect(codesOf(low, high)).toEqual(['unclear', 3, 3]);
+    // Without enough rounds, nothing is known.
+    expect(codesOf(high.slice(0, 4), low.slice(0, 4))).toEqual(['unclear', 3, 3]);
   });
 
   itAtNight('fails in at most 1 of 50 runs of equal trees with noise of 15 %', () => {
@@ -142,7 +157,7 @@ describe('the base of the guard', () => {
       value * (1 + 0.15 * Array.from({ length: 12 }, random).reduce((sum, part) => sum + part, -6));
     const side = (): GuardRun[] => Array.from({ length: 7 }, () => runOf(noisy(400), noisy(20)));
     const codes = Array.from({ length: 100 }, (_, n) =>
-      exitCodeOfComparisons(compareSides({ base: side(), tree: side() }, n)),
+      exitCodeOfGuard(compareSides({ base: side(), tree: side() }, n)),
     );
     expect(codes.filter((code) => code === 1).length).toBeLessThanOrEqual(2);
   });
