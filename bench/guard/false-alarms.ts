@@ -2,6 +2,7 @@
 // Nothing differs, so each figure that a run calls worse is a false alarm.
 import type { Arguments } from '../suite/arguments.ts';
 import { readCommit } from '../suite/build.ts';
+import { isAtLeastAsGood } from '../suite/compare.ts';
 import { CannotRun } from '../suite/failure.ts';
 import { exitCodeOf, figureOf } from '../suite/figures.ts';
 import { describeCommit, type Results, type Scenario } from '../suite/results.ts';
@@ -145,6 +146,9 @@ export async function runFalseAlarms(
   // Without the share of the part: how often a part is repeated is not known before.
   const reportPart = (text: string): void =>
     report(`run ${runs.length + 1} of ${total}, ${text}`, runs.length / total);
+  const reportUnclear = (figures: readonly { readonly id: string }[]): void => {
+    if (figures.length > 0) reportPart(`no verdict about ${figures.map(({ id }) => id).join(', ')}`);
+  };
   const parts: readonly GuardPart[] = [
     {
       name: 'counts',
@@ -153,6 +157,7 @@ export async function runFalseAlarms(
         const measured = await measureRuns(seeded, hub, args.rounds, (text) => reportPart(`counts, ${text}`));
         const figures = figuresOfRuns(measured, bands);
         const worse = figures.filter(({ verdict }) => verdict === 'missed').map(({ id }) => id);
+        reportUnclear(figures.filter(({ verdict }) => verdict === 'no_verdict'));
         return { code: exitCodeOf(figures), worse };
       },
     },
@@ -162,6 +167,7 @@ export async function runFalseAlarms(
         const seeded = { ...args, seed: args.seed + run };
         const { comparisons } = await compareBuilds(seeded, { base, tree: hub }, reportPart);
         const worse = comparisons.filter(({ word }) => word === 'worse').map(({ id }) => id);
+        reportUnclear(comparisons.filter((one) => one.word === 'unclear' && !isAtLeastAsGood(one)));
         return { code: exitCodeOfGuard(comparisons), worse };
       },
     },
