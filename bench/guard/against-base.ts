@@ -5,7 +5,7 @@ import {
   compareScenarios,
   exitCodeOfComparisons,
   formatComparison,
-  isAtLeastAsGood,
+  mayBeWorse,
 } from '../suite/compare.ts';
 import type { Scenario } from '../suite/results.ts';
 import { ensureBaseBuild, resolveBase } from './base-build.ts';
@@ -41,7 +41,7 @@ export function compareSides({ base, tree }: Sides, seed: number): readonly Comp
 
 /** As of `compare`, but 0 where figures are only unclear because they may be better. */
 export const exitCodeOfGuard = (comparisons: readonly Comparison[]): 0 | 1 | 3 =>
-  exitCodeOfComparisons(comparisons.filter((comparison) => !isAtLeastAsGood(comparison)));
+  exitCodeOfComparisons(comparisons.filter(mayBeWorse));
 
 interface Folders {
   readonly base: string;

@@ -2,7 +2,7 @@
 // Nothing differs, so each figure that a run calls worse is a false alarm.
 import type { Arguments } from '../suite/arguments.ts';
 import { readCommit } from '../suite/build.ts';
-import { isAtLeastAsGood } from '../suite/compare.ts';
+import { mayBeWorse } from '../suite/compare.ts';
 import { CannotRun } from '../suite/failure.ts';
 import { exitCodeOf, figureOf } from '../suite/figures.ts';
 import { describeCommit, type Results, type Scenario } from '../suite/results.ts';
@@ -167,7 +167,7 @@ export async function runFalseAlarms(
         const seeded = { ...args, seed: args.seed + run };
         const { comparisons } = await compareBuilds(seeded, { base, tree: hub }, reportPart);
         const worse = comparisons.filter(({ word }) => word === 'worse').map(({ id }) => id);
-        reportUnclear(comparisons.filter((one) => one.word === 'unclear' && !isAtLeastAsGood(one)));
+        reportUnclear(comparisons.filter((one) => one.word === 'unclear' && mayBeWorse(one)));
         return { code: exitCodeOfGuard(comparisons), worse };
       },
     },

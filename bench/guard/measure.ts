@@ -246,28 +246,45 @@ export interface GuardOptions {
   readonly sizes?: RunSizes;
 }
 
+interface Clients {
+  readonly loader: Loader;
+  readonly client: StreamClient;
+}
+
+async function withClients<Result>(run: (clients: Clients) => Promise<Result>): Promise<Result> {
+  const clients = { loader: new Loader(), client: new StreamClient() };
+  try {
+    return await run(clients);
+  } finally {
+    for (const one of Object.values(clients)) one.stop();
+  }
+}
+
 interface HubRun<Result> {
   readonly result: Result;
   readonly otherCores: number | null;
   readonly slowDowns: number;
 }
 
+interface HubOrder<Result> {
+  readonly tenants: number;
+  readonly clients: Clients;
+  readonly run: (setup: Setup) => Promise<Result>;
+}
+
 async function withHub<Result>(
   { folder, slow, seed, sizes = wholeSizes }: GuardOptions,
-  run: (setup: Setup, loader: Loader, client: StreamClient) => Promise<Result>,
+  { tenants, clients, run }: HubOrder<Result>,
 ): Promise<HubRun<Result>> {
   const hub = await startBenchHub({ folder, preloads: ['count', ...slow] });
-  const [loader, client] = [new Loader(), new StreamClient()];
   try {
-    const { admin, keys } = await makeTenants(hub, 4);
-    const endUsage = startUsage(hub.pid, [loader.pid, client.pid]);
-    const result = await run({ hub, admin, keys, seed, sizes }, loader, client);
+    const { admin, keys } = await makeTenants(hub, tenants);
+    const endUsage = startUsage(hub.pid, [clients.loader.pid, clients.client.pid]);
+    const result = await run({ hub, admin, keys, seed, sizes });
     const { otherMs, elapsedMs } = endUsage();
     const { slow_downs: slowDowns = 0 } = await readCounters(hub);
     return { result, otherCores: otherMs === null ? null : otherMs / elapsedMs, slowDowns };
   } finally {
-    loader.stop();
-    client.stop();
     await hub.stop();
   }
 }
@@ -281,20 +298,33 @@ function checkReached({ slow }: GuardOptions, slowDowns: number): void {
  * dearer, and streams would take memory that events gave back.
  * @throws CannotRun also for a slow-down that the run never reached
  */
-export async function measureBuild(options: GuardOptions): Promise<GuardRun> {
-  const events = await withHub(options, measureEvents);
-  const streams = await withHub(options, (setup, _, client) => measureStreams(setup, client));
-  checkReached(options, events.slowDowns + streams.slowDowns);
-  const cores = [events.otherCores, streams.otherCores].filter((value) => value !== null);
-  return {
-    values: { ...events.result, ...streams.result },
-    otherCores: cores.length === 2 ? Math.max(...cores) : null,
-  };
-}
+export const measureBuild = (options: GuardOptions): Promise<GuardRun> =>
+  withClients(async (clients) => {
+    const { loader, client } = clients;
+    const events = await withHub(options, {
+      tenants: 4,
+      clients,
+      run: (setup) => measureEvents(setup, loader),
+    });
+    const streams = await withHub(options, {
+      tenants: 1,
+      clients,
+      run: (setup) => measureStreams(setup, client),
+    });
+    checkReached(options, events.slowDowns + streams.slowDowns);
+    const cores = [events.otherCores, streams.otherCores].filter((value) => value !== null);
+    return {
+      values: { ...events.result, ...streams.result },
+      otherCores: cores.length === 2 ? Math.max(...cores) : null,
+    };
+  });
 
 /** The counts of one hub, several times. @throws as `measureBuild` */
-export async function countBuild(options: GuardOptions, repeats: number): Promise<readonly GuardRun[]> {
-  const { result, slowDowns } = await withHub(options, (...parts) => countRepeatedly(...parts, repeats));
-  checkReached(options, slowDowns);
-  return result;
-}
+export const countBuild = (options: GuardOptions, repeats: number): Promise<readonly GuardRun[]> =>
+  withClients(async (clients) => {
+    const { loader, client } = clients;
+    const run = (setup: Setup) => countRepeatedly(setup, loader, client, repeats);
+    const { result, slowDowns } = await withHub(options, { tenants: 1, clients, run });
+    checkReached(options, slowDowns);
+    return result;
+  });

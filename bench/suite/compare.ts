@@ -190,11 +190,12 @@ export function exitCodeOfComparisons(comparisons: readonly Comparison[]): 0 | 1
 }
 
 /**
- * True for a figure with a lower better value that is unclear, because it may be better, and that is not worse: its
- * whole interval lies below the margin.
+ * Of a figure for which lower is better: true for a worse one, and for an unclear one unless its whole interval lies
+ * below the margin.
  */
-export const isAtLeastAsGood = ({ word, reason, change }: Comparison): boolean =>
-  word === 'unclear' && reason === overMargin && change !== null && change.high <= margin;
+export const mayBeWorse = ({ word, reason, change }: Comparison): boolean =>
+  word === 'worse' ||
+  (word === 'unclear' && !(reason === overMargin && change !== null && change.high <= margin));
 
 const percent = (share: number): string =>
   share === Number.POSITIVE_INFINITY ? '+∞ %' : `${share >= 0 ? '+' : ''}${(share * 100).toFixed(1)} %`;
