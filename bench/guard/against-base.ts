@@ -10,9 +10,11 @@ import {
 import type { Scenario } from '../suite/results.ts';
 import { ensureBaseBuild, resolveBase } from './base-build.ts';
 import { scenarioOfRuns } from './counts.ts';
-import { type GuardRun, measureBuild, shortSizes } from './measure.ts';
+import { type GuardLoad, type GuardRun, guardFigures, measureBuild, shortSizes } from './measure.ts';
 
 const leastRounds = 7;
+/** At most, for figures without a verdict. With the builds, a comparison ends within five minutes. */
+const furtherRounds = 5;
 
 type Report = (text: string, share: number) => void;
 
@@ -21,17 +23,46 @@ export interface Sides {
   readonly tree: readonly GuardRun[];
 }
 
-/** Measures both sides once per round; odd rounds begin with the base, even ones with the tree. */
-export async function alternate(
-  rounds: number,
-  measure: (side: keyof Sides, round: number) => Promise<GuardRun>,
+export interface RoundsOrder {
+  readonly rounds: number;
+  readonly seed: number;
+  readonly measure: (side: keyof Sides, round: number, loads?: readonly GuardLoad[]) => Promise<GuardRun>;
+}
+
+/** Measures both sides once: odd rounds begin with the base, even ones with the tree. */
+async function addRound(
+  { base, tree }: Sides,
+  n: number,
+  measure: (side: keyof Sides) => Promise<GuardRun>,
 ): Promise<Sides> {
-  const sides: { readonly [side in keyof Sides]: GuardRun[] } = { base: [], tree: [] };
-  for (let n = 0; n < rounds; n++) {
-    const order = n % 2 === 0 ? (['base', 'tree'] as const) : (['tree', 'base'] as const);
-    for (const side of order) sides[side].push(await measure(side, n));
+  if (n % 2 === 0) return { base: [...base, await measure('base')], tree: [...tree, await measure('tree')] };
+  const run = await measure('tree');
+  return { base: [...base, await measure('base')], tree: [...tree, run] };
+}
+
+/** Figures of both sides that may be worse, without a verdict. */
+export const undecidedOf = (comparisons: readonly Comparison[]): readonly string[] =>
+  comparisons
+    .filter((one) => one.word === 'unclear' && one.change !== null && mayBeWorse(one))
+    .map(({ id }) => id);
+
+function undecidedLoads(comparisons: readonly Comparison[]): readonly GuardLoad[] {
+  const ids = undecidedOf(comparisons);
+  return [...new Set(guardFigures.filter(({ id }) => ids.includes(id)).map(({ load }) => load))];
+}
+
+/** Compares the sides in alternate rounds. Loads of figures without a verdict have further ones, one at a time. */
+export async function compareInRounds({ rounds, seed, measure }: RoundsOrder) {
+  let sides: Sides = { base: [], tree: [] };
+  for (let n = 0; n < rounds; n++) sides = await addRound(sides, n, (side) => measure(side, n));
+  let comparisons = compareSides(sides, seed);
+  for (let n = rounds; n < rounds + furtherRounds; n++) {
+    const loads = undecidedLoads(comparisons);
+    if (loads.length === 0 || comparisons.some(({ word }) => word === 'worse')) break;
+    sides = await addRound(sides, n, (side) => measure(side, n, loads));
+    comparisons = compareSides(sides, seed);
   }
-  return sides;
+  return { sides, comparisons };
 }
 
 export function compareSides({ base, tree }: Sides, seed: number): readonly Comparison[] {
@@ -49,17 +80,22 @@ interface Folders {
 }
 
 /** Measures two builds in alternate rounds. Slow-downs act on the tree alone. */
-export async function compareBuilds(args: Arguments, folders: Folders, report: Report) {
+export function compareBuilds(args: Arguments, folders: Folders, report: Report) {
   const rounds = Math.max(leastRounds, args.rounds);
   let done = 0;
-  const sides = await alternate(rounds, async (side, n) => {
-    const slow = side === 'tree' ? args.slow : [];
-    const seed = args.seed * 1_000_003 + n * 101;
-    const run = await measureBuild({ folder: folders[side], slow, seed, sizes: shortSizes });
-    report(`${side} ${n + 1} of ${rounds}`, ++done / (2 * rounds));
-    return run;
+  return compareInRounds({
+    rounds,
+    seed: args.seed,
+    measure: async (side, n, loads) => {
+      const slow = side === 'tree' ? args.slow : [];
+      const seed = args.seed * 1_000_003 + n * 101;
+      const order = { folder: folders[side], slow, seed, sizes: shortSizes };
+      const run = await measureBuild(loads ? { ...order, loads } : order);
+      const text = loads ? `further round of ${loads.join(' and ')}` : `${n + 1} of ${rounds}`;
+      report(`${side} ${text}`, Math.min(1, ++done / (2 * rounds)));
+      return run;
+    },
   });
-  return { sides, comparisons: compareSides(sides, args.seed) };
 }
 
 /** @returns the tree's scenario for the results file, and the exit code */

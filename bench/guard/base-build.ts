@@ -57,6 +57,13 @@ export function resolveBase(ref: string | null, source = root): string {
   );
 }
 
+/** Folders and files that neither a hub nor the suite reads. */
+const otherFiles = ['docs', 'test', 'bench/reference', '*.md'].map((path) => `:(exclude)${path}`);
+
+/** True if hub and suite of two commits are the same. A commit that the clone lacks is another program. */
+export const isSameProgram = (first: string, second: string, source = root): boolean =>
+  first === second || tryGit(source, 'diff', '--quiet', first, second, '--', '.', ...otherFiles) !== null;
+
 function runIn(folder: string, command: string, ...args: readonly string[]): void {
   process.stderr.write(`${command} ${args.join(' ')}\n`);
   const { status } = spawnSync(command, args, { cwd: folder, stdio: ['ignore', 2, 2] });

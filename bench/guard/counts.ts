@@ -26,9 +26,9 @@ export function figuresOfRuns(runs: readonly GuardRun[], bands: Bands): Figure[]
   return guardFigures.map(({ id, what, unit, kind }) => {
     const band = bands[id];
     // Memory that streams give back makes a figure negative, which a results file cannot hold.
-    const rounds = runs.map(({ values }) => {
+    const rounds = runs.flatMap(({ values }) => {
       const value = values[id];
-      return value === undefined ? null : Math.max(0, value);
+      return value === undefined ? [] : [Math.max(0, value)];
     });
     const figure = { id, what, unit, better: 'lower', rounds } as const;
     if (!band) return figureOf(figure);

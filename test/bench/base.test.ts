@@ -15,8 +15,13 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { alternate, compareSides, exitCodeOfGuard } from '../../bench/guard/against-base.ts';
-import { ensureBaseBuild, resolveBase } from '../../bench/guard/base-build.ts';
+import {
+  compareInRounds,
+  compareSides,
+  exitCodeOfGuard,
+  type Sides,
+} from '../../bench/guard/against-base.ts';
+import { ensureBaseBuild, isSameProgram, resolveBase } from '../../bench/guard/base-build.ts';
 import {
   type AlarmRun,
   alarmScenario,
@@ -83,6 +88,20 @@ describe('the base of the guard', () => {
     git('switch', '-q', 'main');
   });
 
+  it('measures the same as a commit that differs in pages, tests and recorded results alone', () => {
+    git('switch', '-qc', 'pages');
+    const [before, parent] = [git('rev-parse', 'HEAD'), git('rev-parse', 'HEAD^')];
+    for (const name of ['docs/a.md', 'README.md', 'test/a.test.ts', 'bench/reference/a.json'])
+      write(name, '');
+    git('add', '-A');
+    git('commit', '-qm', 'pages');
+    const after = git('rev-parse', 'HEAD');
+    expect(isSameProgram(before, after, folder)).toBe(true);
+    expect(isSameProgram(parent, after, folder)).toBe(false);
+    expect(isSameProgram('a'.repeat(40), after, folder)).toBe(false);
+    git('switch', '-q', 'main');
+  });
+
   it('is built in .cache/bench with its own reeve-agent and the packages of this checkout', () => {
     const sha = git('rev-parse', 'HEAD^');
     const built = ensureBaseBuild(sha, folder);
@@ -119,11 +138,50 @@ describe('the base of the guard', () => {
 
   it('takes turns with the tree: which side begins changes with each round', async () => {
     const order: string[] = [];
-    await alternate(3, async (side, n) => {
-      order.push(`${side} ${n}`);
-      return runOf(1, 1);
+    await compareInRounds({
+      rounds: 7,
+      seed: 1,
+      measure: async (side, n) => {
+        order.push(`${side} ${n}`);
+        return runOf(1, 1);
+      },
     });
-    expect(order).toEqual(['base 0', 'tree 0', 'tree 1', 'base 1', 'base 2', 'tree 2']);
+    expect(order.slice(0, 6)).toEqual(['base 0', 'tree 0', 'tree 1', 'base 1', 'base 2', 'tree 2']);
+    expect(order).toHaveLength(14);
+  });
+
+  it('measures the load of a figure without a verdict in further rounds until it has one, five at most', async () => {
+    const roundsOf = async (timeOf: (side: keyof Sides, n: number) => number) => {
+      const further: string[] = [];
+      const { comparisons } = await compareInRounds({
+        rounds: 7,
+        seed: 1,
+        measure: async (side, n, loads) => {
+          if (loads) further.push(`${side} ${n} ${loads.join()}`);
+          const { values } = runOf(400, timeOf(side, n));
+          return {
+            values: loads ? { 'counts.ingest_time': values['counts.ingest_time'] ?? 0 } : values,
+            otherCores: 0,
+          };
+        },
+      });
+      return { further, words: comparisons.filter(({ change }) => change !== null).map(({ word }) => word) };
+    };
+    const noisy = (n: number): number => (n < 5 ? 20 : 23);
+    const clear = await roundsOf((side, n) => (side === 'base' || n > 6 ? 20 : noisy(n)));
+    expect(clear.further.slice(0, 4)).toEqual([
+      'tree 7 events',
+      'base 7 events',
+      'base 8 events',
+      'tree 8 events',
+    ]);
+    expect(clear.further.length).toBeLessThan(10);
+    expect(clear.words).toEqual(['same', 'same']);
+    const noVerdict = await roundsOf((side, n) => (side === 'base' ? 20 : 20 + 3 * (n % 2)));
+    expect(noVerdict.further).toHaveLength(10);
+    expect(noVerdict.words).toEqual(['same', 'unclear']);
+    const worse = await roundsOf((side) => (side === 'base' ? 20 : 30));
+    expect(worse).toEqual({ further: [], words: ['same', 'worse'] });
   });
 
   it('fails for a figure that is clearly worse, and names it', () => {
@@ -215,7 +273,7 @@ describe('the count of false alarms', () => {
     });
     expect(earlierRuns(parseResults(JSON.stringify(resultsOf(false))), sha)).toEqual(runs);
     expect(() => earlierRuns(resultsOf(false), 'b'.repeat(40))).toThrow(
-      'of commit aaaaaaaa, not of bbbbbbbb',
+      'of commit aaaaaaaa, whose hub or suite is not that of bbbbbbbb',
     );
     expect(() => earlierRuns(resultsOf(true), sha)).toThrow('aaaaaaaa, with changes');
     expect(() => earlierRuns(file, sha)).toThrow('holds no false alarms');
