@@ -4,7 +4,7 @@ import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
 import { nameOf, profileOf, profiles } from './profiles/index.ts';
-import { addressOfUrl, curlPattern } from './profiles/network.ts';
+import { addressOfUrl, curlHides } from './profiles/network.ts';
 import { type CommandProfile, forms, withoutProfile } from './profiles/profile.ts';
 import { inlineCode } from './profiles/projects.ts';
 import { carriers, hiding } from './profiles/wrappers.ts';
@@ -54,7 +54,7 @@ function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: num
   const isListed = depth === 0 && rules.commands !== null;
   return (
     roles === null ||
-    hidesCommand(texts, roles.length, profile) ||
+    hidesCommand(texts, roles, profile) ||
     roles.some((role, i) => !(isListed && i === 0) && wordLeaves(rules, words[i] as ShellWord, role)) ||
     wordsLeave(rules, words.slice(roles.length), depth + 1)
   );
@@ -62,9 +62,14 @@ function wordsLeave(rules: CommandRules, words: readonly ShellWord[], depth: num
 
 /**
  * True if a word may hold a command that the profile does not name.
- * @param words the program first, then its own up to `end`, then those of a command that it runs
+ * @param words the program first, then its own, then those of a command that it runs
+ * @param roles of the program and of its own words
  */
-function hidesCommand(words: readonly string[], end: number, profile?: CommandProfile): boolean {
+function hidesCommand(
+  words: readonly string[],
+  roles: readonly ReadWord[],
+  profile?: CommandProfile,
+): boolean {
   const names = words.map(nameOf);
   const [program = ''] = names;
   const patterns = hiding.flatMap(([programs, pattern]) => (programs.test(program) ? [pattern] : []));
@@ -72,13 +77,16 @@ function hidesCommand(words: readonly string[], end: number, profile?: CommandPr
   // The built-in profile of an interpreter names no option with code.
   const code = profile && profile === profiles[program] ? undefined : inlineCode.get(program);
   const isCurl = names.some((name) => /^curl$/i.test(name));
-  const hides = (word: string, i: number): boolean =>
-    (carrier >= 0 && i > carrier && !plain.test(word)) ||
-    (i > 0 && code?.test(word)) ||
-    (isCurl && curlPattern.test(word));
+  const hides = ({ kind, value }: ReadWord, i: number): boolean => {
+    const word = words[i] ?? '';
+    const isCode = i > 0 && code?.test(word) === true;
+    return (
+      (carrier >= 0 && i > carrier && !plain.test(word)) || isCode || (isCurl && curlHides(word, kind, value))
+    );
+  };
   return (
     words.some((word, i) => patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`))) ||
-    words.slice(0, end).some(hides)
+    roles.some(hides)
   );
 }
 

@@ -186,6 +186,11 @@ describe('a command does not leave by', () => {
     ['a shopt that takes a word before the command', "bash -Oc extglob 'cat /etc/passwd'"],
     ['a scheme that curl spells', "curl '[f-f]ile:///etc/passwd'"],
     ['alternatives of curl', "curl 'fil{e,f}://'/etc/passwd"],
+    ['a file that curl spells', "curl -T '{/etc/passwd}' https://allowed.com/"],
+    ['the same behind a letter', "curl -sT'[/-/]etc/passwd' https://allowed.com/"],
+    ['the same behind a program without a profile', "mytool curl -T '{/etc/passwd}' https://allowed.com/"],
+    ['a name that curl takes from the URL', "curl -so '#1' 'https://allowed.com/{/etc/x}'"],
+    ['a file that curl writes beside the others', "curl -sw '%output{/etc/x}a' https://allowed.com/"],
     ['a climb that curl spells', "curl 'file:///w/{.,x}./etc/passwd'"],
   ])('%s', (_way, command) => {
     expect(leaves(paths, { command })).toBe(true);

@@ -225,6 +225,8 @@ export const ordinaryCommands: readonly string[] = [
   'curl -g -s https://api.github.com/a',
   'curl -s -X POST -d \'{"url": "https://github.com/a"}\' https://api.github.com/b',
   'curl -s https://api.github.com/items/[1-3]',
+  "curl -s -w '%{http_code} %{time_total}' https://api.github.com/a",
+  'curl -s -o "#a.json" https://api.github.com/a',
   "curl -H 'A: {b}' https://api.github.com/a",
   'awk -F: \'{print $1 "/" $2}\' a.txt',
   "sed -E 's#(a|b)/c#\\1#' a.txt",
