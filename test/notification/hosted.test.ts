@@ -125,6 +125,28 @@ describe('a channel', () => {
     ).rejects.toMatchObject({ code: 'validation_failed' });
   });
 
+  it('of the console keeps the contracts that it is about when it is replaced here', async () => {
+    const config = { bot_token: botToken, chat_id: '1' };
+    const filters = { environments: ['staging'], contract_names: ['low-risk-*'] };
+    const body = { name: 'ops', channel_type: 'chat_bot', config, filters };
+    const { id } = (await t.call('createChannel', { body }, user)).body;
+    const kept = {
+      environments: null,
+      agentPatterns: null,
+      contractNames: ['low-risk-*'],
+      rulesetNames: null,
+    };
+    await update(id, { channel_type: 'chat_bot', config });
+    expect((await stored(id)).channel.filters).toEqual(kept);
+    await update(id, { channel_type: 'chat_bot', config, filters: { agent_patterns: ['mail-*'] } });
+    expect((await stored(id)).channel.filters).toEqual({ ...kept, agentPatterns: ['mail-*'] });
+    // The console shows them, and clears them.
+    await t.call('updateChannel', { params: { channel_id: id }, body: { filters: null } }, user);
+    expect((await stored(id)).channel.filters).toBeNull();
+    await update(id, { channel_type: 'chat_bot', config });
+    expect((await stored(id)).channel.filters).toBeNull();
+  });
+
   it('of the console keeps the secret that its webhooks are signed with when it is replaced here', async () => {
     const config = { url: `${receiver.url}/hook`, secret: 'a secret of the console' };
     const body = { name: 'signed', channel_type: 'webhook', config };

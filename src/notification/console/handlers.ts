@@ -43,7 +43,7 @@ export const channels: Handlers<typeof channelRoutes> = {
     const { name, enabled, filters, config } = body;
     const changed = await hub.app.channels.update(principalOf(caller), params.channel_id, {
       ...omitUndefined({ name, enabled }),
-      ...(filters === undefined ? {} : { filters: filtersOf(filters) }),
+      ...(filters === undefined ? {} : { filters: () => filtersOf(filters) }),
       ...(config === undefined
         ? {}
         : { config: (stored) => readConfig(channelTypes[stored.kind], config, stored, makeSecret(hub)) }),

@@ -55,7 +55,7 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
       name: body.name,
       payloadStyle: 'hosted',
       enabled: body.enabled,
-      filters: filtersOf(body.filters),
+      filters: filtersOf(body.filters, null),
       config: configOf(hub, body, null),
     } as const;
     const making = hub.app.channels.create(principalOf(caller), channel, { isToldByCaller: true });
@@ -72,7 +72,7 @@ export const hostedChannels: Handlers<typeof hostedChannelRoutes> = {
     const patch = {
       name: body.name,
       enabled: body.enabled,
-      filters: filtersOf(body.filters),
+      filters: (stored: ChannelFilters | null) => filtersOf(body.filters, stored),
       config(stored: ChannelConfig) {
         if (channelTypes[stored.kind] !== body.channel_type) {
           throw validationFailed([
@@ -201,13 +201,15 @@ function communityChat(fields: Written, stored: ChannelConfig | null): ChannelCo
   return read.kind === 'communityChat' ? { ...read, publicKey: storedKey } : read;
 }
 
-function filtersOf(filters: Body['filters']): ChannelFilters | null {
-  if (!filters) return null;
+/** The names of contracts stay: only the console shows and changes them, and without them more people could decide. */
+function filtersOf(filters: Body['filters'], stored: ChannelFilters | null): ChannelFilters | null {
+  const contractNames = stored?.contractNames ?? null;
+  if (!filters && contractNames === null) return null;
   return {
-    environments: filters.environments ?? null,
-    agentPatterns: filters.agent_patterns ?? null,
-    contractNames: null,
-    rulesetNames: filters.ruleset_names ?? null,
+    environments: filters?.environments ?? null,
+    agentPatterns: filters?.agent_patterns ?? null,
+    contractNames,
+    rulesetNames: filters?.ruleset_names ?? null,
   };
 }
 

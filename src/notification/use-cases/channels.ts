@@ -40,8 +40,8 @@ export interface SaveOptions {
 export interface ChannelPatch {
   readonly name?: string;
   readonly enabled?: boolean;
-  /** Null clears them. */
-  readonly filters?: ChannelFilters | null;
+  /** Makes the new filters of the stored ones, of which an API may show only a part. Null clears them. */
+  readonly filters?: (stored: ChannelFilters | null) => ChannelFilters | null;
   /** Makes the new configuration of the stored one, whose secrets it may keep. */
   readonly config?: (stored: ChannelConfig) => ChannelConfig;
 }
@@ -164,7 +164,7 @@ class NotificationChannels implements Channels {
         ...stored.channel,
         name: patch.name ?? stored.channel.name,
         enabled: patch.enabled ?? stored.channel.enabled,
-        filters: patch.filters === undefined ? stored.channel.filters : patch.filters,
+        filters: patch.filters ? patch.filters(stored.channel.filters) : stored.channel.filters,
         sealedConfig: patch.config ? this.#seal(config) : stored.channel.sealedConfig,
         revision: stored.channel.revision + 1,
         updatedAt: this.#ports.clock.now(),
