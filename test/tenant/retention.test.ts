@@ -45,6 +45,13 @@ it('keeps everything until days are set; absent fields stay', async () => {
   expect((await t.call('retention', {}, user)).body).toMatchObject({ events_days: 30, runs_days: 36_500 });
 });
 
+it('loses no field of another request that sets days at the same time', async () => {
+  await put({ events_days: 30 });
+  await Promise.all([put({ events_days: 365 }), put({ runs_days: 30 }), put({ approvals_days: 7 })]);
+  const { body } = await t.call('retention', {}, user);
+  expect(body).toMatchObject({ events_days: 365, runs_days: 30, approvals_days: 7 });
+});
+
 it.each([-1, 1.5, 40_000, '7', null])('refuses %j days', async (days) => {
   for (const route of ['putRetention', 'previewRetention'] as const)
     await expect(t.call(route, { body: { events_days: days } }, user)).rejects.toMatchObject({

@@ -20,7 +20,10 @@ export const retentionQueue = 'retention';
 export interface RecordRetention {
   /** Null: nobody has set it, and everything is kept. */
   get(principal: Principal): Promise<Setting<'retention'> | null>;
-  /** Absent kinds stay as they are. A pass begins at once. @throws HubError forbidden */
+  /**
+   * Absent kinds stay as they are, also if others write at the same time. A pass begins at once.
+   * @throws HubError forbidden
+   */
   update(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>>;
   /**
    * How many records a policy would remove now. Absent kinds are as they are set.
@@ -72,6 +75,18 @@ class AgeRetention implements RecordRetention {
 
   async update(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>> {
     requireRole(principal, 'admin');
+    let setting = await this.#replace(principal, patch);
+    // Another write came first: this one applies to its result, so that neither loses a field.
+    while (setting === null) setting = await this.#replace(principal, patch);
+    await this.#addJob(`${setting.tenantId}/${setting.updatedAt}`, setting.tenantId);
+    return setting;
+  }
+
+  /** Null if another write came first. */
+  async #replace(
+    principal: Principal,
+    patch: Partial<RetentionPolicy>,
+  ): Promise<Setting<'retention'> | null> {
     const { tenantId } = principal;
     const before = await this.#ports.store.settings.get(tenantId, 'retention');
     const setting: Setting<'retention'> = {
@@ -82,11 +97,8 @@ class AgeRetention implements RecordRetention {
       updatedBy: actorName(principal.actor),
     };
     const details = changeBy(this.#ports, before?.value ?? keepEverything, patch);
-    await recorded(this.#ports, 'setting', principal, 'changed', 'retention', { details }).settings.update(
-      setting,
-    );
-    await this.#addJob(`${tenantId}/${setting.updatedAt}`, tenantId);
-    return setting;
+    const { settings } = recorded(this.#ports, 'setting', principal, 'changed', 'retention', { details });
+    return (await settings.update(setting, before?.updatedAt ?? null)) ? setting : null;
   }
 
   async preview(
