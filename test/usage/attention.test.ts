@@ -1,4 +1,6 @@
 // Items that need attention: each source, the order, and who reads which items.
+import { createHash } from 'node:crypto';
+import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
@@ -101,6 +103,43 @@ it('is agents that are usually connected and are away, one item for their enviro
       since: iso(now - 2 * 3_600_000),
       facts: { agent_id: 'silent' },
     },
+  ]);
+});
+
+it('is tools that wait for a person in each mode but observe, also behind many that are observed', async () => {
+  const toolsOf = (server: string, names: readonly string[]) => {
+    const { tools } = readToolList(names.map((name) => ({ name, description: 'v1' })));
+    const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+    const listed = tools.map(({ name, definition }) => ({
+      ...{ name, definition },
+      fingerprint: fingerprintOf(definition, sha256),
+    }));
+    return t.call(
+      'observeTools',
+      { body: { agent_id: key.agentId ?? 'default', server, tools: listed } },
+      key,
+    );
+  };
+  const mode = (server: string, value: string) =>
+    t.call('setPinMode', { body: { env: 'production', server, mode: value } }, user);
+  await toolsOf(
+    'a',
+    Array.from({ length: 100 }, (_, i) => `read-${i}`),
+  );
+  await toolsOf(
+    'b',
+    Array.from({ length: 110 }, (_, i) => `read-${i}`),
+  );
+  await mode('y', 'deny');
+  await mode('z', 'hold');
+  await toolsOf('y', ['pay', 'refund']);
+  // The first tools of a server in this mode are accepted.
+  await toolsOf('z', ['list']);
+  await toolsOf('z', ['list', 'pay']);
+  const items = await attention();
+  expect(items.map(({ kind, subject, count }) => [kind, subject.id, count])).toEqual([
+    ['tool_waits', 'y', 2],
+    ['tool_waits', 'z', 1],
   ]);
 });
 

@@ -229,26 +229,27 @@ export async function waitingTools(
   env: Env,
 ): Promise<readonly AttentionItem[]> {
   const { mode, servers } = await store.tools.listServers(tenantId, env);
-  const holding = new Set(
-    servers.filter(({ ownMode }) => (ownMode ?? mode) === 'hold').map(({ server }) => server),
-  );
-  if (holding.size === 0) return [];
-  const { items } = await store.tools.listEntries(tenantId, { env, server: null }, firstPage);
-  const waiting = items.filter(({ ruling, server }) => ruling === null && holding.has(server));
-  return [...new Set(waiting.map(({ server }) => server))].map((server) => {
-    const own = waiting.filter((entry) => entry.server === server);
-    return {
-      kind: 'tool_waits' as const,
-      severity: 'medium' as const,
+  const pinned = servers.filter(({ ownMode }) => (ownMode ?? mode) !== 'observe');
+  const items: AttentionItem[] = [];
+  // Server by server: undecided entries of servers in mode observe could fill a common page.
+  for (const { server } of pinned) {
+    const { items: entries } = await store.tools.listEntries(tenantId, { env, server }, firstPage);
+    const waiting = entries.filter(({ ruling }) => ruling === null);
+    if (waiting.length === 0) continue;
+    items.push({
+      kind: 'tool_waits',
+      severity: 'medium',
       env,
-      subject: { type: 'server' as const, id: server, name: server },
-      since: Math.min(...own.map(({ firstSeenAt }) => firstSeenAt)),
+      subject: { type: 'server', id: server, name: server },
+      since: Math.min(...waiting.map(({ firstSeenAt }) => firstSeenAt)),
       deadline: null,
-      count: own.length,
-      facts: { toolName: own[0]?.tool ?? null },
-      role: 'viewer' as const,
-    };
-  });
+      count: waiting.length,
+      facts: { toolName: waiting[0]?.tool ?? null },
+      role: 'viewer',
+    });
+    if (items.length === maxItems) break;
+  }
+  return items;
 }
 
 const failuresInARow = 3;
