@@ -147,6 +147,21 @@ describe('a text', () => {
     });
   });
 
+  it('is for operators of the environment that it names', async () => {
+    const roles = [
+      { role: 'operator', env: 'staging' },
+      { role: 'viewer', env: '*' },
+    ] as const;
+    const person = { ...user, roles };
+    const yaml_content = bundle(contract('five', 5));
+    expect(await replay({ yaml_content, env: 'staging' }, person)).toMatchObject({ calls_seen: 0 });
+    for (const asked of [
+      replay({ yaml_content }, person),
+      text({ yaml_content, env: 'production' }, { ...operator, roles }),
+    ])
+      await expect(asked).rejects.toMatchObject({ code: 'role_required' });
+  });
+
   it('that is hostile is refused, and says which text', async () => {
     const refused = async (yaml_content: string, message: RegExp) =>
       await expect(replay({ yaml_content })).rejects.toMatchObject({
@@ -241,6 +256,14 @@ describe('versions of a ruleset', () => {
     });
     await expect(versions({}, t.operator(await t.tenant()))).rejects.toMatchObject({ code: 'not_found' });
     await expect(versions({}, t.operator(user, 'viewer'))).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('are compared with what is deployed where the person has a role', async () => {
+    await deploy(bundle(contract('a', 10)), 'pay', 'staging');
+    await deploy(bundle(contract('a', 5)), 'pay', 'production');
+    const person = { ...operator, roles: [{ role: 'operator', env: 'staging' }] as const };
+    expect(await versions()).toMatchObject({ base: { version: 2 } });
+    expect(await versions({}, person)).toMatchObject({ base: { version: 1 }, candidate: { version: 2 } });
   });
 
   it('or one of them with a text under the same name', async () => {

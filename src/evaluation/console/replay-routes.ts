@@ -71,7 +71,7 @@ export const replayRoutes = routes({
     path: '/api/v1/bundles/replay',
     auth: ['cookie'],
     role: 'operator',
-    envs: 'record',
+    envs: 'body',
     tag: 'bundles',
     summary:
       'Compare the decisions of a text and of the deployed bundle of its name on the newest calls that agents reported. Deploys nothing',
@@ -88,7 +88,7 @@ export const replayRoutes = routes({
     path: '/api/v1/compositions/{name}/replay',
     auth: ['cookie'],
     role: 'operator',
-    envs: 'record',
+    envs: 'body',
     tag: 'compositions',
     summary:
       'Compare the decisions of a saved composition and of the deployed bundle of its name on the newest calls ' +

@@ -8,7 +8,7 @@ import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Compositions } from '../../composition/use-cases/compositions.ts';
 import type { EventPage } from '../../event/port.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
-import { listedEnvs, requireRole } from '../../shared/access.ts';
+import { listedEnvs, requireRole, seesEnv } from '../../shared/access.ts';
 import { dayMs } from '../../shared/duration.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
 import type { Env } from '../../shared/ids.ts';
@@ -98,7 +98,7 @@ class BundleReplays implements Replays {
   }
 
   run(principal: Principal, request: ReplayRequest, count: CountLimit): Promise<Replay> {
-    requireRole(principal, 'operator');
+    requireRole(principal, 'operator', request.env);
     const { tenantId } = principal;
     const until = request.until ?? this.#ports.clock.now();
     const since = request.since ?? until - usualWindowMs;
@@ -132,7 +132,7 @@ class BundleReplays implements Replays {
         `The document's metadata.name is '${name}', but the path's name is '${request.name}'. Use the same name in both.`,
       );
     }
-    const base = await this.#baseOf(tenantId, name, candidate, request);
+    const base = await this.#baseOf(principal, name, candidate, request);
     const tools = await store.settings.get(tenantId, 'tools');
     const documents: ReplayDocuments = {
       base: base?.yaml ?? null,
@@ -209,24 +209,26 @@ class BundleReplays implements Replays {
     return this.#unsaved(assembly.yaml);
   }
 
-  /** The deployed version of the name: in the environment, else in its latest deployment. */
-  async #deployedVersion(tenantId: string, env: Env | null, name: string): Promise<number | null> {
-    if (env !== null)
-      return (await this.#ports.store.deployments.getCurrent(tenantId, env, name))?.version ?? null;
-    const all = (await this.#ports.store.deployments.listAllCurrent(tenantId)).filter(
-      ({ bundleName }) => bundleName === name,
+  /** The deployed version of the name: in the environment, else in its latest deployment that the principal sees. */
+  async #deployedVersion(principal: Principal, env: Env | null, name: string): Promise<number | null> {
+    const { deployments } = this.#ports.store;
+    const { tenantId } = principal;
+    if (env !== null) return (await deployments.getCurrent(tenantId, env, name))?.version ?? null;
+    const all = (await deployments.listAllCurrent(tenantId)).filter(
+      (deployment) => deployment.bundleName === name && seesEnv(principal, deployment.env),
     );
     return all.sort((a, b) => b.createdAt - a.createdAt)[0]?.version ?? null;
   }
 
   /** @throws HubError not_found, unprocessable */
   async #baseOf(
-    tenantId: string,
+    principal: Principal,
     name: string,
     candidate: Document,
     { base, baseRequired, env, noun }: ReplayRequest,
   ): Promise<Document | null> {
-    const version = base ?? (await this.#deployedVersion(tenantId, env, name));
+    const { tenantId } = principal;
+    const version = base ?? (await this.#deployedVersion(principal, env, name));
     if (version !== null) return this.#saved(tenantId, name, version, noun);
     if (!baseRequired) return null;
     const before = candidate.version === null ? null : candidate.version - 1;
