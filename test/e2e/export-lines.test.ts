@@ -163,6 +163,15 @@ itAtNight('goes on at a cursor on standard output, in every format', async () =>
   expect(readFileSync(file, 'utf8').trim().split('\n')).toHaveLength(all.length);
 });
 
+it('ends without a word when nobody reads its standard output any more', async () => {
+  await ingest(1);
+  const { child, ended } = start('--follow', '--to', '-');
+  await once(child.stdout as NodeJS.ReadableStream, 'data');
+  child.stdout?.destroy();
+  await ingest(1);
+  expect(await ended).toMatchObject({ code: 0, err: '' });
+});
+
 it('refuses what does not fit, and touches no file that is not its own', async () => {
   const file = join(root, 'other.txt');
   writeFileSync(file, 'somebody else wrote this\nand this\n');

@@ -338,6 +338,8 @@ export function edge(
     operatorToken?: string | null;
     openApiPublic?: boolean;
     budgets?: Budgets;
+    /** In place of counts in this process. */
+    limits?: ReturnType<typeof createLocalLimits>;
     /** Instead of moving the end of a login. */
     extend?: () => Promise<void>;
   } = {},
@@ -387,7 +389,7 @@ export function edge(
     providerSession: null,
   });
   const people: { user: User | null } = { user };
-  const limits = createLocalLimits({ clock });
+  const { limits = createLocalLimits({ clock }) } = options;
   const { requestsPerMinute } = options;
   const rateLimits = createRateLimits({
     limits,

@@ -37,6 +37,8 @@ interface Target {
 /** Standard output. The reader keeps the cursor. */
 function standardOutput(after: string | null): Target {
   let cursor = after;
+  // The callback of a write has the error too. Without a listener, it would end the process first.
+  process.stdout.on('error', () => {});
   return {
     get cursor() {
       return cursor;

@@ -61,8 +61,9 @@ async function refusalOf(response: Response): Promise<HubError> {
   const code =
     errorCodes.find((one) => one === body.code) ?? (response.status >= 500 ? 'unavailable' : 'bad_request');
   const words = typeof body.detail === 'string' ? body.detail : `The hub answered ${response.status}.`;
-  const isUnset = response.status === 404 && body.code === 'not_found' && /route|path/i.test(words);
-  return new HubError(code, isUnset ? `${words} The hub needs OPERATOR_TOKEN.` : words);
+  // Of a hub without the operator's routes. A tenant that is absent is named.
+  const isUnset = response.status === 404 && words === 'Not Found';
+  return new HubError(code, isUnset ? 'The hub has no operator. Start it with OPERATOR_TOKEN.' : words);
 }
 
 /** @throws HubError for a refusal, and for a hub that does not answer after six tries */
