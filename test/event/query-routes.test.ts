@@ -1,5 +1,6 @@
 // Queries in the lists of events: which calls they find, how far a search came, and the answer to a mistake.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { settled } from '../clock.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { brokenQueries } from './query-cases.ts';
 
@@ -69,6 +70,33 @@ contracts: []
   await ingest(event('one', { payload: { policy_version: body.revision_hash } }), event('two'));
   expect((await idsOf('version:v1')).ids).toEqual(['one']);
   expect((await idsOf('version:v2')).ids).toEqual([]);
+  // Events name no bundle, so this finds none; the versions are looked up all the same.
+  expect((await idsOf('bundle:(shop,other,shop) version:(2,1,1)')).ids).toEqual([]);
+});
+
+it('look up at most 1,000 versions, a few at a time', async () => {
+  const { bundles } = t.hub.store;
+  let [atOnce, highest, count] = [0, 0, 0];
+  const getVersion = vi.spyOn(bundles, 'getVersion').mockImplementation(async () => {
+    highest = Math.max(highest, ++atOnce);
+    count++;
+    await settled();
+    atOnce--;
+    return null;
+  });
+  const some = (length: number) => Array.from({ length }, (_, i) => i + 1).join();
+  await idsOf(`verdict:denied bundle:(${some(40)}) version:(${some(25)},1,2)`);
+  expect([count, highest]).toEqual([1_000, 8]);
+  await expect(idsOf(`bundle:(${some(150)}) version:(${some(150)})`.slice(0, 1000))).rejects.toMatchObject({
+    code: 'validation_failed',
+  });
+  await expect(idsOf(`bundle:(${some(100)}) version:(${some(11)})`)).rejects.toMatchObject({
+    code: 'validation_failed',
+    message:
+      'The query is not valid: position 301: expected at most 1000 pairs of a version number and a bundle, got 1100.',
+  });
+  expect(count).toBe(1_000);
+  getVersion.mockRestore();
 });
 
 it.each(brokenQueries.filter(([text]) => text.length <= 1000))('refuse %s', async (q, position, expected) => {

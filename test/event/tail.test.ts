@@ -96,6 +96,26 @@ it('gives each event once to every listener, from when it listens, with one read
   expect(counts.reads - before).toBeLessThan(8);
 });
 
+it('tells a listener that cannot take its events that they are lost, and gives the others theirs', async () => {
+  const { tail, show, pass } = stage();
+  const { heard } = await listen(tail);
+  const lost: number[] = [];
+  const taken: number[] = [];
+  let isAway = true;
+  await tail.follow('t', {
+    async take(events) {
+      if (isAway) throw new Error('the store is away');
+      taken.push(...events.map(({ seq }) => seq));
+    },
+    lost: (seq) => void lost.push(seq),
+  });
+  await show(stored(1), stored(2));
+  await pass(50);
+  isAway = false;
+  await show(stored(3));
+  expect([heard, lost, taken]).toEqual([[1, 2, 3], [2], [3]]);
+});
+
 it('finds what nobody told of, and reads nothing once nobody listens', async () => {
   const { tail, shown, counts, pass } = stage();
   const { heard, stop } = await listen(tail);

@@ -1,4 +1,5 @@
 // Queries as requests name them: parsed, and with the hashes of the versions that they name by number.
+import { inSlices } from '../../shared/concurrency/in-slices.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -13,8 +14,16 @@ import {
 
 /** Bundles that a version's number is looked up in, where the query names none. */
 const maxBundles = 200;
+/** Look-ups of a number in a bundle: of a query, and of these at once. */
+const maxLookUps = 1_000;
+const lookUpsAtOnce = 8;
 
 const numberPattern = /^v?([1-9]\d{0,8})$/;
+/** The number of a version; null for a hash. */
+const numberOf = ({ text }: QueryValue): number | null => {
+  const digits = numberPattern.exec(text)?.[1];
+  return digits === undefined ? null : Number(digits);
+};
 
 export const queryRefusal = ({ position, expected }: QueryProblem): HubError =>
   new HubError('validation_failed', `The query is not valid: position ${position}: expected ${expected}.`, {
@@ -39,38 +48,43 @@ export type QueryReader = (principal: Principal, text: string, grammar: QueryGra
 export function createQueryReader({ store }: Pick<AppPorts, 'store'>): QueryReader {
   async function namesOf(tenantId: string, query: Query): Promise<readonly string[]> {
     const names = exactValues(query, 'bundle');
-    if (names.length > 0) return names;
+    if (names.length > 0) return [...new Set(names)];
     const { items } = await store.bundles.list(tenantId, null, { limit: maxBundles, offset: 0 });
     return items.map(({ name }) => name);
   }
 
-  /** The hashes of the versions of this number; the value itself stays, because a hash may look like a number. */
-  async function hashesOf(
-    tenantId: string,
-    names: readonly string[],
-    value: QueryValue,
-  ): Promise<readonly QueryValue[]> {
-    const number = Number(numberPattern.exec(value.text)?.[1]);
-    if (!Number.isSafeInteger(number)) return [value];
-    const versions = await Promise.all(names.map((name) => store.bundles.getVersion(tenantId, name, number)));
-    const hashes = versions.filter((version) => version !== null).map(({ revisionHash }) => revisionHash);
-    return [value, ...[...new Set(hashes)].map((text) => ({ text, isQuoted: false }))];
+  /** The hashes of the versions of each number. @throws HubError validation_failed for too many look-ups */
+  async function hashesByNumber(tenantId: string, query: Query, numbers: readonly number[]) {
+    const names = await namesOf(tenantId, query);
+    const count = numbers.length * names.length;
+    if (count > maxLookUps) {
+      const { start = 0, end = 0 } = query.terms.find(({ field }) => field === 'version') ?? {};
+      const expected = `at most ${maxLookUps} pairs of a version number and a bundle, got ${count}`;
+      throw queryRefusal({ position: start, length: end - start, expected });
+    }
+    const lookUps = numbers.flatMap((number) => names.map((name) => ({ number, name })));
+    const hashes = new Map<number, Set<string>>(numbers.map((number) => [number, new Set()]));
+    await inSlices(lookUps, lookUpsAtOnce, async ({ number, name }) => {
+      const version = await store.bundles.getVersion(tenantId, name, number);
+      if (version) hashes.get(number)?.add(version.revisionHash);
+    });
+    return hashes;
   }
 
   return async ({ tenantId }, text, grammar) => {
     const query = queryOf(text, grammar);
-    const isByNumber = query.terms.some(
-      ({ field, values }) => field === 'version' && values.some((value) => numberPattern.test(value.text)),
-    );
-    if (!isByNumber) return query;
-    const names = await namesOf(tenantId, query);
-    const resolved = async (term: QueryTerm): Promise<QueryTerm> =>
-      term.field === 'version'
-        ? {
-            ...term,
-            values: (await Promise.all(term.values.map((value) => hashesOf(tenantId, names, value)))).flat(),
-          }
-        : term;
-    return { terms: await Promise.all(query.terms.map(resolved)) };
+    const numbers = query.terms
+      .filter(({ field }) => field === 'version')
+      .flatMap(({ values }) => values.map(numberOf).filter((number) => number !== null));
+    if (numbers.length === 0) return query;
+    const hashes = await hashesByNumber(tenantId, query, [...new Set(numbers)]);
+    // The number stays beside its hashes, because a hash may look like a number.
+    const withHashes = (value: QueryValue): readonly QueryValue[] => [
+      value,
+      ...[...(hashes.get(numberOf(value) ?? 0) ?? [])].map((text) => ({ text, isQuoted: false })),
+    ];
+    const resolve = (term: QueryTerm): QueryTerm =>
+      term.field === 'version' ? { ...term, values: term.values.flatMap(withHashes) } : term;
+    return { terms: query.terms.map(resolve) };
   };
 }

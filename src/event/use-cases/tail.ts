@@ -35,7 +35,7 @@ export const maxMissed = 50_000;
 export const maxMissedMs = 10 * 60_000;
 
 export interface TailListener {
-  /** Events in the order in which they were found; the next ones come when it resolves. Must not throw. */
+  /** Events in the order in which they were found; the next ones come when it settles. Those it rejects are lost. */
   take(events: readonly StoredEvent[]): Promise<void>;
   /** Events between those before and those after were left out. @param seq the place where it goes on */
   lost(seq: number): void;
@@ -221,11 +221,21 @@ class Reader {
       this.head = Math.max(this.head, last?.seq ?? 0);
       if (fresh.length === 0) continue;
       isFound = true;
-      await Promise.all([...this.listeners].map((listener) => listener.take(fresh)));
+      await Promise.all([...this.listeners].map((listener) => this.#give(listener, fresh)));
       if (this.#recent.size > maxGiven) await this.#settle();
     }
     if (newest !== null && !isFound) this.head = Math.max(this.head, newest);
     await this.#settle();
+  }
+
+  /** A listener that could not take its events learns that they are lost: they are not given a second time. */
+  async #give(listener: TailListener, events: readonly StoredEvent[]): Promise<void> {
+    try {
+      await listener.take(events);
+    } catch (err) {
+      this.#ports.log.warn({ err, tenantId: this.#tenantId }, 'a stream cannot take decision events');
+      listener.lost(this.head);
+    }
   }
 
   /** Forgets what cannot be found a second time. */
