@@ -43,7 +43,10 @@ export interface RouteLimits {
   giveBack(): Promise<void>;
   /** For the handler. */
   readonly own: OwnLimits;
-  /** The rest of each limit, even if this request did not count; of the class's limits only if it did. */
+  /**
+   * The rest of each limit, even if this request did not count; of the class's limits only if it did. Without those
+   * that cannot be read now. Never rejects.
+   */
   left(): Promise<readonly LimitState[]>;
 }
 
@@ -113,8 +116,16 @@ class RequestLimits implements RouteLimits {
     const others =
       this.#caller.kind === 'none' ? [] : this.#declared.filter((limit) => !this.#counted.has(limit));
     const whom = withEnv(this.#subject);
-    const states = await Promise.all(others.map((limit) => this.#rateLimits.look(limit, whom)));
+    const states = await Promise.all(others.map((limit) => this.#lookAt(limit, whom)));
     return [...this.#counted.values(), ...states.filter((state) => state !== null)];
+  }
+
+  async #lookAt(limit: Limit, whom: LimitSubject): Promise<LimitState | null> {
+    try {
+      return await this.#rateLimits.look(limit, whom);
+    } catch {
+      return null;
+    }
   }
 
   async #count(limit: Limit, whom: LimitSubject, cost?: number): Promise<void> {

@@ -166,7 +166,8 @@ class RequestPipeline implements Pipeline {
     this.#finish.note(raw, requestFacts, response);
     noteRequest(span, raw.method, requestFacts, response);
     const isHosted = this.#familyOf(raw.path).errors === 'problem';
-    const left = isHosted && response.status !== 429 ? await limitHeaders(requestFacts) : [];
+    const hasLimits = isHosted && response.status !== 429 && response.status < 500;
+    const left = hasLimits ? await limitHeaders(requestFacts) : [];
     return this.#finish.withHeaders(raw, requestFacts, response, left);
   }
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Limit } from '../../src/admission/limit.ts';
 import { createRouteLimits, type LimitedRoute } from '../../src/admission/route-limits.ts';
 import type { Caller } from '../../src/http/contract/call.ts';
+import { HubError } from '../../src/shared/error.ts';
 
 const state = { max: 1, left: 1, seconds: 60 };
 const rateLimits = {
@@ -27,6 +28,19 @@ describe('the limits of a request', () => {
     });
     await of({ limits: [limit] }).before({ params: {}, body });
     expect(looks).toBe(0);
+  });
+
+  it('leave out of the answer what cannot be read', async () => {
+    const other: Limit = { ...limit, name: 'other' };
+    const away = {
+      ...rateLimits,
+      look: async (asked: Limit) => {
+        if (asked === limit) throw new HubError('unavailable', 'No answer.');
+        return state;
+      },
+    };
+    const route = { path: '/v1/route', limits: [limit, other] };
+    expect(await createRouteLimits(away, route, caller, '').left()).toEqual([state]);
   });
 
   it('are those that the route declares, whatever the handler asks of them', async () => {

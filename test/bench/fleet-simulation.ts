@@ -35,6 +35,7 @@ class CountingStream implements Follower<CountingStream> {
   lastOrder = 0;
   index = -1;
   nextOfAgent: CountingStream | null = null;
+  previousOfAgent: CountingStream | null = null;
   /** Deployments that it was sent since it opened. */
   deployments = 0;
 

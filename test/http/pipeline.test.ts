@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createLocalLimits } from '../../adapters/local/limits.ts';
 import type { Limit } from '../../src/admission/limit.ts';
 import { tooLarge } from '../../src/http/body.ts';
 import { Reply, WrittenJson } from '../../src/http/contract/call.ts';
@@ -329,6 +330,28 @@ describe('limits that a route declares', () => {
       expect(await leftOf(pipeline, echo('a', 'other'))).toEqual([403, '2', '2']);
     }
     expect(await leftOf(pipeline, echo('a', 'header'))).toEqual([200, '2', '1']);
+  });
+
+  it('that nobody can count now refuse the request in words, and leave its answer whole', async () => {
+    const away = async (): Promise<never> => {
+      throw new HubError('unavailable', 'The limits do not answer.', { retryAfter: 1 });
+    };
+    let isAway = true;
+    const local = createLocalLimits({ clock: new ManualClock() });
+    const limits: typeof local = {
+      ...local,
+      // Requests themselves are counted in this process.
+      hit: (name, ...hit) => (isAway && name.startsWith('test-') ? away() : local.hit(name, ...hit)),
+    };
+    const { pipeline } = edge({ limits });
+    const refused = await pipeline.handle(echo('a'));
+    expect([refused.status, headerOf(refused, 'Retry-After')]).toEqual([503, '1']);
+    expect(jsonOf(refused)).toMatchObject({ status: 503, code: 'unavailable' });
+    // Its body is not valid, so nothing was counted before.
+    const wrong = await pipeline.handle(echo('too long'));
+    expect([wrong.status, headerOf(wrong, 'RateLimit-Limit')]).toEqual([422, undefined]);
+    isAway = false;
+    expect(await leftOf(pipeline, echo('a'))).toEqual([200, '2', '1']);
   });
 
   it('are told by the handler where only it knows the cost, and only those that are declared', async () => {

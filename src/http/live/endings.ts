@@ -1,6 +1,21 @@
 // Streams that a revocation or a sign-out ends, also those that were being opened when it came. Keeps promise P36.
 import type { Control } from '../../shared/frame.ts';
-import type { EndReason, LiveCaller } from './stream.ts';
+import type { StreamCaller } from '../contract/stream.ts';
+
+/** Reason why a stream ended. */
+export type EndReason =
+  | 'client' // the connection is gone
+  | 'aged'
+  | 'slow' // over its bound, or blocked too long
+  | 'revoked'
+  | 'signed_out'
+  | 'roles_changed'
+  | 'tenant_suspended'
+  | 'draining'
+  | 'failed' // it could not be joined
+  | 'flood' // it sent more than it may
+  | 'mistakes' // it sent too many messages that were wrong
+  | 'silent'; // a WebSocket that answers no pings, or is in the middle of a frame
 
 /** Endings that are remembered for streams whose caller was identified before them. */
 const remembered = 1_000;
@@ -20,7 +35,7 @@ export class Endings {
   }
 
   /** Reason why a stream must end whose caller was identified at this place of the sequence; null: it may go on. */
-  missedBy(caller: LiveCaller, sequence: number): EndReason | null {
+  missedBy(caller: StreamCaller, sequence: number): EndReason | null {
     for (const { at, control } of this.#newest) {
       const reason = at > sequence ? endReason(control, caller) : null;
       if (reason) return reason;
@@ -30,7 +45,7 @@ export class Endings {
 }
 
 /** Reason why a control message ends a stream of this caller; null when it does not concern the caller. */
-export function endReason(control: Control, caller: LiveCaller): EndReason | null {
+export function endReason(control: Control, caller: StreamCaller): EndReason | null {
   if (control.kind === 'tenant_closed')
     return caller.tenantId === control.tenantId ? 'tenant_suspended' : null;
   if (control.kind === 'key_revoked') {
@@ -50,7 +65,7 @@ export function endReason(control: Control, caller: LiveCaller): EndReason | nul
 }
 
 /** The login by which a caller came, by cookie or by a token that was given to it; null: none. */
-function loginOf(caller: LiveCaller): { readonly userId: string; readonly tokenHash: string } | null {
+function loginOf(caller: StreamCaller): { readonly userId: string; readonly tokenHash: string } | null {
   if (caller.kind === 'user') return caller;
   if (caller.kind === 'key' || caller.loginHash === null) return null;
   return { userId: caller.subject, tokenHash: caller.loginHash };

@@ -15,8 +15,9 @@ export interface Follower<S> {
   lastOrder: number;
   /** Its place in the feed; -1: in none. */
   index: number;
-  /** The next stream of the same agent. */
+  /** The streams of the same agent, newest first. */
   nextOfAgent: S | null;
+  previousOfAgent: S | null;
   take(frame: PlacedFrame): void;
 }
 
@@ -42,6 +43,8 @@ export class Feed<S extends Follower<S>> {
   #delivered: (() => void)[] = [];
   #current: PlacedFrame | null = null;
   #cursor = -1;
+  /** The stream that the current frame of an agent goes to next. */
+  #next: S | null = null;
   #pumping = false;
 
   /** @param resync makes the frame that stands for those that were lost */
@@ -117,7 +120,9 @@ export class Feed<S extends Follower<S>> {
       this.#others.add(stream);
       return;
     }
-    stream.nextOfAgent = this.#agents.get(agentId) ?? null;
+    const first = this.#agents.get(agentId) ?? null;
+    if (first) first.previousOfAgent = stream;
+    stream.nextOfAgent = first;
     this.#agents.set(agentId, stream);
   }
 
@@ -132,15 +137,14 @@ export class Feed<S extends Follower<S>> {
     const agentId = stream.agentId;
     this.#others.delete(stream);
     if (agentId === null) return;
-    const first = this.#agents.get(agentId) ?? null;
-    if (first === stream) {
-      if (stream.nextOfAgent) this.#agents.set(agentId, stream.nextOfAgent);
-      else this.#agents.delete(agentId);
-      return;
-    }
-    for (let at = first; at; at = at.nextOfAgent) {
-      if (at.nextOfAgent === stream) at.nextOfAgent = stream.nextOfAgent;
-    }
+    const { previousOfAgent: previous, nextOfAgent: next } = stream;
+    if (previous) previous.nextOfAgent = next;
+    else if (next) this.#agents.set(agentId, next);
+    else this.#agents.delete(agentId);
+    if (next) next.previousOfAgent = previous;
+    if (this.#next === stream) this.#next = next;
+    stream.previousOfAgent = null;
+    stream.nextOfAgent = null;
   }
 
   /** Agents with a stream here. */
@@ -174,15 +178,21 @@ export class Feed<S extends Follower<S>> {
           for (const done of this.#delivered.splice(0)) done();
           return;
         }
+        const { agent } = this.#current.frame;
+        this.#next = agent === undefined ? null : (this.#agents.get(agent) ?? null);
         this.#cursor = this.streams.length - 1;
       }
       const placed = this.#current;
       if (placed.frame.agent !== undefined) {
-        let at = this.#agents.get(placed.frame.agent) ?? null;
-        while (at) {
-          const next: S | null = at.nextOfAgent;
-          at.take(placed);
-          at = next;
+        while (this.#next) {
+          if (left-- === 0) {
+            this.#pumping = true;
+            setImmediate(this.#pump);
+            return;
+          }
+          const stream: S = this.#next;
+          this.#next = stream.nextOfAgent;
+          stream.take(placed);
         }
         if (isAside(placed.frame)) for (const other of [...this.#others]) other.take(placed);
         this.#current = null;

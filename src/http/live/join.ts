@@ -214,10 +214,7 @@ export async function joinByHistory(
   if (history) await writer.write(history);
   if (stream.ended) return;
   feed.add(stream);
-  if (history && !writer.isGone) {
-    await history.again();
-    await writer.write(history);
-  }
+  if (history && !writer.isGone) await writeRest(stream, writer, history);
   // Sent once, when new frames already reach the stream.
   if (writer.isGone && !stream.ended) {
     const gap = new PlacedFrame(feed.head, new EncodedFrame(api.resync(feed.audience)));
@@ -232,6 +229,20 @@ export async function joinByHistory(
   }
   stream.resumed = sent.size > 0 ? sent : null;
   stream.joined(out, null);
+}
+
+/** Writes what was stored in between, again until the frames that arrive in between fit into the backlog. */
+async function writeRest(stream: Stream, writer: HistoryWriter, history: History): Promise<void> {
+  let isWhole: boolean;
+  do {
+    isWhole = true;
+    stream.dropped = () => {
+      isWhole = false;
+    };
+    await history.again();
+    await writer.write(history);
+  } while (!isWhole && !writer.isGone && !stream.ended);
+  stream.dropped = null;
 }
 
 interface Missed {

@@ -7,7 +7,6 @@ import { callerNames, type LimitedCaller } from '../../admission/caller-name.ts'
 import { outageOf } from '../../admission/outages.ts';
 import { ShortStreams } from '../../admission/short-streams.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
-import { hourMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import {
   type Audience,
@@ -23,23 +22,22 @@ import type { Clock, Timer } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
 import type { EventSource, StreamHandlers } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
-import { Endings, endReason } from './endings.ts';
+import { Endings, type EndReason, endReason } from './endings.ts';
 import { Feeds, type StreamCount } from './feeds.ts';
 import { joinByHistory, StreamJoin } from './join.ts';
+import { lifeMs } from './life.ts';
 import { createMissed, resumedMs } from './missed-events.ts';
 import { createReannouncer } from './reannouncer.ts';
 import { createRecheck } from './recheck.ts';
 import type { Session } from './session.ts';
 import { createSocketMessages, type SocketMessages } from './socket-messages.ts';
-import { type EndReason, type LiveCaller, type Opening, Stream, type StreamHome } from './stream.ts';
+import { type LiveCaller, type Opening, Stream, type StreamHome } from './stream.ts';
 import { StreamEndLog } from './stream-end-log.ts';
 import { Wheel } from './wheel.ts';
 
 /** The wheel turns once in 15 s: that is the time between two keepalives. */
 const slots = 60;
 const slotMs = 250;
-const maxAgeMs = hourMs;
-const ageJitter = 0.1;
 const joinMs = 30_000;
 const maxBlockedMs = 30_000;
 const keepaliveComment = Buffer.from(': keepalive\n\n');
@@ -122,6 +120,8 @@ class LiveStreams implements Live, StreamHome {
   readonly #timer: Timer;
   readonly #wheel = new Wheel<Stream>(slots);
   readonly #blocked = new Set<Stream>();
+  /** Streams that read their history, which no feed has yet. */
+  readonly #reading = new Set<Stream>();
   readonly #shortStreams = new ShortStreams();
   readonly #endedBy: { [R in EndReason]?: number } = {};
   readonly #endings = new Endings();
@@ -141,7 +141,7 @@ class LiveStreams implements Live, StreamHome {
     this.#missed = createMissed(options);
     this.#endLog = new StreamEndLog(clock, log);
     const ended = (control: Control): void => this.#endAll(control);
-    const callers = (): Iterable<LiveCaller> => callersOf(feeds);
+    const callers = (): Iterable<LiveCaller> => callersOf(feeds.streams(), this.#reading);
     this.#recheck = createRecheck({ callers, isStillValid, ended, clock, log });
     this.#timer = clock.every(slotMs, () => this.#tick());
   }
@@ -309,12 +309,13 @@ class LiveStreams implements Live, StreamHome {
   /** Joins it within its time; a failure ends it. Calls `prepared` then. Never rejects. */
   async #start(stream: Stream): Promise<void> {
     const { clock, log } = this.#options;
-    stream.endsAt = clock.monotonic() + joinMs;
+    const began = clock.monotonic();
+    stream.endsAt = began + joinMs;
     this.#wheel.add(stream, clock.random());
+    const endsAt = began + lifeMs(stream.caller, clock);
     try {
-      await (stream.admitted.history ? this.#beginFrom(stream) : this.#begin(stream));
-      const age = maxAgeMs * (1 - ageJitter + 2 * ageJitter * clock.random());
-      stream.endsAt = clock.monotonic() + Math.min(age, keyLifeMs(stream.caller, clock.now()));
+      await (stream.admitted.history ? this.#beginFrom(stream, endsAt) : this.#begin(stream));
+      stream.endsAt = endsAt;
     } catch (error) {
       if (!stream.ended) log.warn({ err: error, audience: stream.feed.audience }, 'cannot join a stream');
       stream.end('failed');
@@ -337,12 +338,17 @@ class LiveStreams implements Live, StreamHome {
     return stream.missed ? joined.then(() => void this.#missed.send(stream)) : joined;
   }
 
-  /** For streams whose frames are stored. */
-  async #beginFrom(stream: Stream): Promise<void> {
+  /** For streams whose frames are stored. @param endsAt its latest end, however slowly it reads */
+  async #beginFrom(stream: Stream, endsAt: number): Promise<void> {
     const { api, clock } = this.#options;
-    await joinByHistory(stream, api, () => {
-      stream.endsAt = clock.monotonic() + joinMs;
-    });
+    this.#reading.add(stream);
+    try {
+      await joinByHistory(stream, api, () => {
+        stream.endsAt = Math.min(clock.monotonic() + joinMs, endsAt);
+      });
+    } finally {
+      this.#reading.delete(stream);
+    }
     stream.resumedUntil = clock.monotonic() + resumedMs;
   }
 
@@ -371,23 +377,20 @@ class LiveStreams implements Live, StreamHome {
   #endAll(control: Control): void {
     this.#endings.add(control);
     this.#feeds.end(({ caller }) => endReason(control, caller));
+    for (const stream of [...this.#reading]) {
+      const reason = endReason(control, stream.caller);
+      if (reason) stream.end(reason);
+    }
   }
 }
 
-function* callersOf(feeds: Feeds): Iterable<LiveCaller> {
-  for (const { caller } of feeds.streams()) yield caller;
+function* callersOf(...groups: readonly Iterable<Stream>[]): Iterable<LiveCaller> {
+  for (const streams of groups) for (const { caller } of streams) yield caller;
 }
 
 /** Dashboards wait before they reconnect. */
 const nameOf = (caller: LimitedCaller): string | null =>
   caller.kind === 'key' || caller.kind === 'hostedKey' ? callerNames.streamsOf(caller) : null;
-
-/** Remaining life of the caller's API key or token. */
-const keyLifeMs = (caller: LiveCaller, now: number): number =>
-  (expiryOf(caller) ?? Number.POSITIVE_INFINITY) - now;
-
-const expiryOf = (caller: LiveCaller): number | null =>
-  caller.kind === 'user' ? (caller.service?.expiresAt ?? null) : caller.expiresAt;
 
 /** The start of an SSE stream: a comment, so that proxies pass the headers on, and a reconnection time with jitter. */
 function greet(stream: Stream, clock: Clock): void {

@@ -5,24 +5,10 @@ import { isAfter, type Position } from '../../shared/position.ts';
 import type { AdmittedStream, StreamCaller } from '../contract/stream.ts';
 import { Backlog } from './backlog.ts';
 import { isAside, type Piece, type PlacedFrame, SocketPiece } from './encoded.ts';
+import type { EndReason } from './endings.ts';
 import type { Feed, Follower } from './feed.ts';
 import type { IncomingMessages } from './incoming.ts';
 import type { Codec, Session, Sink } from './session.ts';
-
-/** Reason why a stream ended. */
-export type EndReason =
-  | 'client' // the connection is gone
-  | 'aged'
-  | 'slow' // over its bound, or blocked too long
-  | 'revoked'
-  | 'signed_out'
-  | 'roles_changed'
-  | 'tenant_suspended'
-  | 'draining'
-  | 'failed' // it could not be joined
-  | 'flood' // it sent more than it may
-  | 'mistakes' // it sent too many messages that were wrong
-  | 'silent'; // a WebSocket that answers no pings, or is in the middle of a frame
 
 /** Stored events that a stream missed, while it is sent them between its other frames (missed-events.ts). */
 export interface PendingEvents {
@@ -80,6 +66,8 @@ interface Beginning {
   readonly revocationSequence: number;
   /** Called when it ended before it was joined; null unless its opening waits for that. */
   prepared: (() => void) | null;
+  /** Called when the frames that wait went over their bound, and were dropped; null: the stream ends then. */
+  dropped: (() => void) | null;
 }
 
 /** State that few streams have. */
@@ -116,6 +104,7 @@ export class Stream implements Session, Follower<Stream> {
   slot = -1;
   slotIndex = -1;
   nextOfAgent: Stream | null = null;
+  previousOfAgent: Stream | null = null;
   #endsAt = 0;
   #beginning: Beginning | null;
   #rare: RareState | null = null;
@@ -133,7 +122,7 @@ export class Stream implements Session, Follower<Stream> {
     // Only whole numbers are small.
     this.openedAt = Math.floor(openedAt);
     const { lastEventId, revocationSequence } = opening;
-    this.#beginning = { lastEventId, revocationSequence, prepared: null };
+    this.#beginning = { lastEventId, revocationSequence, prepared: null, dropped: null };
   }
 
   /** Time when the stream must end, in whole monotonic milliseconds. */
@@ -162,6 +151,10 @@ export class Stream implements Session, Follower<Stream> {
 
   set prepared(call: (() => void) | null) {
     if (this.#beginning) this.#beginning.prepared = call;
+  }
+
+  set dropped(call: (() => void) | null) {
+    if (this.#beginning) this.#beginning.dropped = call;
   }
 
   /** Messages from the client; null before the first one. */
@@ -302,12 +295,12 @@ export class Stream implements Session, Follower<Stream> {
     this.bundleName = assigned;
   }
 
-  /** Sends a piece, or keeps it within the bound; over the bound the stream ends. */
+  /** Sends a piece, or keeps it within the bound; over the bound the stream ends, or reads its history again. */
   send(piece: Piece): void {
     if (this.ended) return;
     if (!this.sink || this.joining || this.isBlocked) {
       this.backlog ??= new Backlog();
-      if (!this.backlog.add(piece, this.codec)) this.end('slow');
+      if (!this.backlog.add(piece, this.codec)) this.#overflow();
       return;
     }
     if (!this.sink.write(piece.bytes(this.codec))) this.home.blocked(this);
@@ -374,6 +367,16 @@ export class Stream implements Session, Follower<Stream> {
     }
     this.home.ended(this, reason);
     this.#release();
+  }
+
+  #overflow(): void {
+    const dropped = this.joining ? (this.#beginning?.dropped ?? null) : null;
+    if (dropped === null) {
+      this.end('slow');
+      return;
+    }
+    this.backlog = null;
+    dropped();
   }
 
   #release(): void {

@@ -1,7 +1,7 @@
 // Every reason that ends a stream, on real sockets, over SSE and over WebSocket in both subprotocols: the server ends
 // the connection, tells the stream's owner once, and keeps nothing of it.
 import { describe, expect, it } from 'vitest';
-import type { EndReason } from '../../../src/http/live/stream.ts';
+import type { EndReason } from '../../../src/http/live/endings.ts';
 import { agentsOf, type Control, dashboardsOf, type Frame } from '../../../src/shared/frame.ts';
 import { ManualClock } from '../../clock.ts';
 import { writeFrame } from '../../frames.ts';

@@ -2,7 +2,7 @@
 import { decode } from '@msgpack/msgpack';
 import { createLocalBroadcast } from '../../../adapters/local/broadcast.ts';
 import { createBudgets } from '../../../src/admission/byte-budgets.ts';
-import type { AdmittedStream, EventSource } from '../../../src/http/contract/stream.ts';
+import type { AdmittedStream, EventSource, History } from '../../../src/http/contract/stream.ts';
 import type { ApiFrames } from '../../../src/http/live/announcer.ts';
 import { oneApi } from '../../../src/http/live/announcer.ts';
 import { consoleFrames } from '../../../src/http/live/console-frames.ts';
@@ -146,6 +146,7 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
       attach?: boolean;
       decisions?: DecisionSource;
       keepalive?: AdmittedStream['keepalive'];
+      history?: History;
     } = {},
   ): Promise<{ session: Session; socket: FakeSocket; id: string }> {
     const id = `c${++count}`;
@@ -171,12 +172,13 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
             { env: caller.env, ...(options.bundle === undefined ? {} : { bundle_name: options.bundle }) },
             id,
           );
-    const codec = options.codec ?? 'sse';
+    const { codec = 'sse', history } = options;
     const session = await live.open({
       admitted: {
         ...admitted,
         decisions: options.decisions ?? null,
         ...(options.keepalive ? { keepalive: options.keepalive } : {}),
+        ...(history ? { history: () => history } : {}),
       },
       caller,
       codec,

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { StoredEvent } from '../../../src/event/record.ts';
+import type { History } from '../../../src/http/contract/stream.ts';
 import { EncodedFrame, PlacedFrame } from '../../../src/http/live/encoded.ts';
 import type { Frame } from '../../../src/shared/frame.ts';
 import { isAfter } from '../../../src/shared/position.ts';
@@ -60,6 +62,24 @@ describe('delivery', () => {
     expect(live.inspect()).toEqual([
       { audience: agents, streams: live.counts().streams, indexed: live.counts().streams },
     ]);
+  });
+
+  it('reaches streams that share an agent in slices, once each, while others of the agent come and go', async () => {
+    const { open, broadcast, live } = hub();
+    const all = await Promise.all(Array.from({ length: 700 }, () => open({ agent: 'default' })));
+    const publishing = broadcast.publish([decided('default', 'p1'), decided('default', 'p2')]);
+    const served = all.filter(({ socket }) => socket.frames().length > 0).length;
+    expect(served).toBe(250);
+    const leaving = all.filter((_, i) => i % 3 === 0);
+    for (const { session } of leaving) session.gone();
+    const late = await open({ agent: 'default' });
+    await publishing;
+    for (let i = 0; i < 20; i++) await settled();
+    for (const [i, { socket }] of all.entries())
+      if (i % 3 !== 0) expect(socket.versions()).toEqual(['p1', 'p2']);
+    expect(late.socket.versions()).toEqual([]);
+    const streams = all.length - leaving.length + 1;
+    expect(live.inspect()).toEqual([{ audience: agents, streams, indexed: streams }]);
   });
 
   it('goes to the named agent alone, and to the streams of the bundle or of all bundles', async () => {
@@ -229,6 +249,84 @@ describe('joining', () => {
     const second = await open({ lastEventId: last });
     expect(second.socket.frames()[0]?.id).toBe(last.replace('.3', '.4'));
     await broadcast.close();
+  });
+});
+
+describe('a stream that reads its history', () => {
+  const page = (frames: readonly Frame[] = [], more = false) => ({
+    frames: frames.map((frame, i) => ({ position: `${i + 1}-0`, frame })),
+    more,
+  });
+  const stored = (id: string): Frame =>
+    writeFrame({
+      audience: agents,
+      type: 'event',
+      data: { version: id, filler: 'x'.repeat(10_000) },
+      event: { id } as StoredEvent,
+    });
+  const inBetween = Array.from({ length: 40 }, (_, i) => stored(`p${i}`));
+
+  it('ends with its key at once, as its feed does not know it yet', async () => {
+    const { open, broadcast, live } = hub();
+    const history: History = { next: () => new Promise(() => {}), again: async () => {} };
+    const { socket } = await open({ history, lastEventId: '7', keyHash: 'gone' });
+    const kept = await open({ history, lastEventId: '7' });
+    await broadcast.control({ kind: 'key_revoked', tenantId: 't1', keyId: 'k', keyHash: 'gone' });
+    expect([socket.over, kept.socket.over]).toEqual(['ended', null]);
+    expect(live.counts().ended).toEqual({ revoked: 1 });
+  });
+
+  it('ends soon after a revocation that this node missed', async () => {
+    const { open, live, standing } = hub();
+    const history: History = { next: () => new Promise(() => {}), again: async () => {} };
+    const { socket } = await open({ history, lastEventId: '7', keyHash: 'gone' });
+    standing.gone.add('gone');
+    live.control({ kind: 'missed' });
+    for (let i = 0; i < 20; i++) await settled();
+    expect(socket.over).toBe('ended');
+  });
+
+  it('ends when its key does, however slowly it reads', async () => {
+    const { open, clock } = hub();
+    let give = (): void => {};
+    const history: History = {
+      next: () =>
+        new Promise((resolve) => {
+          give = () => resolve(page([], true));
+        }),
+      again: async () => {},
+    };
+    const { socket } = await open({ history, lastEventId: '7', expiresAt: clock.now() + 60_000 });
+    for (let i = 0; i < 5; i++) {
+      expect(socket.over).toBe(i < 4 ? null : 'ended');
+      await clock.advance(20_000);
+      give();
+      await settled();
+    }
+  });
+
+  it('reads again when more arrives during its last page than may wait, and gets each frame', async () => {
+    const { open, broadcast } = hub();
+    const pages: (() => Promise<ReturnType<typeof page>>)[] = [
+      async () => page(),
+      async () => {
+        await broadcast.publish(inBetween);
+        return page();
+      },
+      async () => page(inBetween),
+    ];
+    let again = 0;
+    const history: History = {
+      next: async () => (await pages.shift()?.()) ?? page(),
+      again: async () => {
+        again++;
+      },
+    };
+    const { socket } = await open({ history, lastEventId: '7' });
+    for (let i = 0; i < 20; i++) await settled();
+    expect([socket.over, again]).toEqual([null, 2]);
+    await broadcast.publish([stored('later')]);
+    expect(socket.versions()).toEqual([...inBetween.map((_, i) => `p${i}`), 'later']);
   });
 });
 
