@@ -349,7 +349,7 @@ describe('limits that a route declares', () => {
     expect(jsonOf(refused)).toMatchObject({ status: 503, code: 'unavailable' });
     // Its body is not valid, so nothing was counted before.
     const wrong = await pipeline.handle(echo('too long'));
-    expect([wrong.status, headerOf(wrong, 'RateLimit-Limit')]).toEqual([422, undefined]);
+    expect([wrong.status, headerOf(wrong, 'RateLimit-Limit')]).toEqual([422, '6000']);
     isAway = false;
     expect(await leftOf(pipeline, echo('a'))).toEqual([200, '2', '1']);
   });
