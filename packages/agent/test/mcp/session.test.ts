@@ -487,6 +487,31 @@ describe('a server that ends', () => {
     expect(proxy.guard.events.filter('call_failed')).toHaveLength(1);
   });
 
+  it('and is started again does not get a call that was cancelled in between', async () => {
+    const proxy = new Setting(rules(noEnv), answering);
+    await proxy.greet();
+    proxy.say({ method: 'notifications/initialized' });
+    await until(() => proxy.listings === 1);
+    proxy.end('ended (SIGKILL)');
+    const isHeld = (count: number): boolean =>
+      proxy.guard.events.filter('call_allowed').length === count &&
+      proxy.clock.waits.filter((ms) => ms === 15_000).length === count + 1;
+    for (const [index, path] of ['a', 'b', 'c'].entries()) {
+      proxy.call(index + 1, 'read', { path });
+      await until(() => isHeld(index + 1), `the call of ${path}`);
+    }
+    proxy.say({ method: 'notifications/cancelled', params: { requestId: 2 } });
+    proxy.say({ method: 'notifications/cancelled', params: { requestId: 'unknown' } });
+    await until(() => proxy.guard.events.filter('call_failed').length === 1);
+    proxy.answer = ({ method }) => (method === 'initialize' ? { result: introduction } : ok());
+    proxy.clock.advance(100);
+    for (const id of [1, 3]) expect(await proxy.answered(id)).toMatchObject({ result: text('done') });
+    const calls = proxy.atServer.filter(({ method }) => method === 'tools/call');
+    expect(calls.map(({ id }) => id)).toEqual([1, 3]);
+    expect(proxy.atServer.some(({ method }) => method === 'notifications/cancelled')).toBe(false);
+    expect(proxy.got.some(({ id }) => id === 2)).toBe(false);
+  });
+
   it('and refuses the introduction after its restart is started again, until it accepts', async () => {
     const proxy = new Setting(rules(noEnv), answering);
     await proxy.greet();

@@ -47,9 +47,9 @@ const longEnough = 30_000;
 const patience = 15_000;
 const maxWaiting = 1000;
 
-/** A message of the client while no server reads it. */
+/** A request of the client while no server reads it. */
 interface Waiting {
-  readonly message: Message;
+  readonly message: Request;
   readonly declarations: readonly ParamDeclaration[];
   readonly until: number;
 }
@@ -73,7 +73,7 @@ export class McpServer {
   /** The server answered without a handshake: it needs none after a restart either. */
   #isModern = false;
   #restarts = 0;
-  /** Messages of the client while no server reads them; null while one does. */
+  /** Requests of the client while no server reads them; null while one does. */
   #waiting: Waiting[] | null = null;
   /** The running connection's server reads nothing more. */
   #isInputOver = false;
@@ -205,7 +205,12 @@ export class McpServer {
 
   #hold(waiting: Waiting[], message: Message, declarations: readonly ParamDeclaration[]): void {
     this.#forget();
-    // Answers and notifications are of the server that ended.
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled') {
+      const { requestId } = message.params;
+      const index = waiting.findIndex((held) => held.message.id === requestId);
+      if (index >= 0) waiting.splice(index, 1);
+    }
+    // Answers and other notifications belong to the server that ended.
     if (message.kind !== 'request') return;
     if (waiting.length >= maxWaiting) return void this.#refuse(message);
     waiting.push({ message, declarations, until: this.#clock.monotonic() + patience });
@@ -221,11 +226,7 @@ export class McpServer {
     }
   }
 
-  #refuse(message: Message): void {
-    if (message.kind !== 'request') return;
-    this.#events.message(
-      failureOf(message.id, codes.server, 'the MCP server is not running; try again later'),
-      message.id,
-    );
+  #refuse({ id }: Request): void {
+    this.#events.message(failureOf(id, codes.server, 'the MCP server is not running; try again later'), id);
   }
 }
