@@ -197,6 +197,10 @@ describe('an older client before a server that ends at the handshake', () => {
       message: 'the MCP server ended (exit code 1)',
     });
     expect(bridged.clock.waits).toEqual([]);
+    bridged.request(2, 'tools/list', {}, false);
+    expect((await bridged.answered(2)).error).toMatchObject({
+      message: 'the MCP server ended (exit code 1)',
+    });
   });
 });
 

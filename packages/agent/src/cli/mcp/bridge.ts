@@ -59,8 +59,8 @@ export class EraBridge {
   #isClientModern = false;
   /** The server may end for a request of the other era. */
   #isProbing = false;
-  /** The server ended before it answered, and is not started again. */
-  #hasFailed = false;
+  /** The end of a server that never answered and is not started again; null: none. */
+  #failure: Response['error'] | null = null;
   #isClosed = false;
   /** Requests of the bridge, and the client's handshake, without an answer. */
   readonly #awaited = new Map<Id, (answer: Response) => void>();
@@ -90,6 +90,11 @@ export class EraBridge {
     const isModern = message.kind === 'request' && eraOf(message).isModern;
     if (isGreeting && !isModern && this.#isClientModern && !this.#options.isShared) this.#startAnew();
     if (this.#translation) return void this.#translation.fromClient(message);
+    if (this.#failure) {
+      if (message.kind === 'request')
+        this.#toClient({ kind: 'response', id: message.id, error: this.#failure }, message.id);
+      return;
+    }
     if (this.#queue) {
       if (this.#queue.length < maxQueued) return void this.#queue.push(message);
       if (message.kind === 'request')
@@ -150,11 +155,12 @@ export class EraBridge {
 
   #failed(reason: string): void {
     if (this.#isProbing) this.#server = this.#start();
+    const error = { code: codes.server, message: `the MCP server ${reason}` };
     const awaited = [...this.#awaited];
     this.#awaited.clear();
-    for (const [id, resolve] of awaited) resolve(failureOf(id, codes.server, `the MCP server ${reason}`));
+    for (const [id, resolve] of awaited) resolve({ kind: 'response', id, error });
     if (this.#isProbing) return;
-    this.#hasFailed = true;
+    this.#failure = error;
     this.#events.failed(reason);
   }
 
@@ -235,7 +241,7 @@ export class EraBridge {
         this.#toClient(answer, greeting.id);
         return this.#open(passage, greeting);
       }
-      if (this.#hasFailed) return this.#giveUp(answer.error);
+      if (this.#failure) return this.#giveUp(answer.error);
     }
     const { capabilities, clientInfo = ownInfo } = greeting.params;
     const discovery = await this.#discover(envelope(clientInfo, clientCapabilitiesOf(capabilities)));

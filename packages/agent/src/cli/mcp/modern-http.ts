@@ -42,6 +42,8 @@ interface Exchange {
   readonly progressToken: unknown;
   readonly response: ServerResponse;
   isStream: boolean;
+  /** False: the request still waits for the list of tools, and the session does not have it. */
+  isAtSession: boolean;
   timer: Timer;
 }
 
@@ -68,23 +70,29 @@ export class ModernHttp {
 
   /** @throws Refusal */
   async post(request: Request, headers: IncomingHttpHeaders, response: ServerResponse): Promise<void> {
+    if (response.destroyed) return;
     const parts = this.#begun(this.#sessionOf(request));
     const { session, server } = parts;
-    if (request.method === 'tools/call') {
-      await session.listTools(request).catch(() => {});
-      const mismatch = paramMismatch(request, server.declarationsOf(request.params.name), readerOf(headers));
-      if (mismatch !== null) throw new Refusal(400, codes.headerMismatch, mismatch, request.id);
-    }
-    if (response.destroyed) return;
     this.#count += 1;
     const id = `http:${this.#count}`;
     const { progressToken, ...meta } = fieldsOf(request.params._meta) as Fields & {
       readonly progressToken?: unknown;
     };
     const timer = this.#proxy.clock.after(quietLimit, () => this.#keepAlive(exchange));
-    const exchange: Exchange = { parts, id: request.id, progressToken, response, isStream: false, timer };
+    const exchange: Exchange = {
+      ...{ parts, id: request.id, progressToken, response, timer },
+      ...{ isStream: false, isAtSession: false },
+    };
     this.#exchanges.set(id, exchange);
     response.once('close', () => this.#left(id));
+    if (request.method === 'tools/call') {
+      await session.listTools(request).catch(() => {});
+      // The client left, or the server failed and the request has its answer.
+      if (!this.#exchanges.has(id)) return;
+      const mismatch = paramMismatch(request, server.declarationsOf(request.params.name), readerOf(headers));
+      if (mismatch !== null) return this.#send(failureOf(id, codes.headerMismatch, mismatch), id);
+    }
+    exchange.isAtSession = true;
     const _meta = progressToken === undefined ? meta : { ...meta, progressToken: id };
     session.fromClient({ ...request, id, params: { ...request.params, _meta } });
   }
@@ -164,6 +172,7 @@ export class ModernHttp {
     if (!exchange) return;
     this.#exchanges.delete(id);
     exchange.timer.cancel();
+    if (!exchange.isAtSession) return;
     const params = { requestId: id, reason: 'the client closed its stream' };
     exchange.parts.session.fromClient({ kind: 'notification', method: 'notifications/cancelled', params });
   }
