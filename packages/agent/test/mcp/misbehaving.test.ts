@@ -78,6 +78,13 @@ describe('a process', () => {
       if (params?.name === 'huge') process.stdout.write('x'.repeat(17 * 1024 * 1024));
       if (params?.name === 'last') { write(id, { content: [] }); process.exit(0); }
       if (params?.name === 'pid') write(id, { pid: process.pid });
+      if (params?.name === 'hold') {
+        const args = ['-e', 'setTimeout(() => {}, 15000)'];
+        const stdio = ['ignore', 'inherit', 'ignore'];
+        const holder = require('node:child_process').spawn(process.execPath, args, { stdio, detached: true });
+        holder.unref();
+        holder.once('spawn', () => write(id, { pid: holder.pid }));
+      }
       if (params?.name === 'leave') {
         const args = ['-e', 'setTimeout(() => {}, 5000)'];
         const stdio = ['ignore', 'inherit', 'ignore'];
@@ -123,6 +130,17 @@ describe('a process', () => {
     expect(await pidOf(3)).toBeGreaterThan(0);
     expect((await one.answered(2))?.error?.message).toContain('ended (exit code 1) before it answered');
     expect(one.log).toEqual(['the MCP server ended (exit code 1); restarting it']);
+  });
+
+  it('whose descendant holds its output open can be closed', async () => {
+    const one = child();
+    await one.greet();
+    one.call(1, 'hold');
+    const pid = Number(fieldsOf((await one.answered(1))?.result).pid);
+    const before = performance.now();
+    await one.server.close();
+    process.kill(pid, 'SIGKILL');
+    expect(performance.now() - before).toBeLessThan(10_000);
   });
 
   it('that accepts the session after its restart and has ended by then gets no call', async () => {

@@ -9,13 +9,16 @@ import { MessageError, readServerMessages, textOf } from './message.ts';
 
 /** Time for a process to end by itself, and again after SIGTERM; milliseconds. */
 const grace = 2000;
-/** Time to read what a process wrote before its end; its own children may hold the pipe open. Milliseconds. */
+/** Time to read the output of a process after its end; its own children may hold the pipe open. Milliseconds. */
 const outputGrace = 2000;
 
 /** Variables that are the proxy's own: a server does not get the key of the hub. */
 const isOwn = (name: string): boolean => name.startsWith('REEVE_');
 
-/** Ends the input of a process, and kills it when that does not end it. Resolves when it is gone. */
+/**
+ * Ends the input of a process, and kills it when that does not end it. Resolves with `gone`, at the latest
+ * `outputGrace` after the process ended.
+ */
 async function endChild(child: ChildProcess, gone: Promise<void>, clock: Clock): Promise<void> {
   child.stdin?.end();
   const timers = [
@@ -55,10 +58,9 @@ export function childServer(
       const reason = violation ? `was stopped, because it wrote ${violation.message}` : `ended (${end})`;
       if (isOutputRead) return events.ended(reason);
       events.inputEnd();
-      // The output may still contain answers.
-      const timer = clock.after(outputGrace, () => reportEnd());
+      // The output may still contain answers. A descendant of the process can hold it open for ever.
+      const timer = clock.after(outputGrace, () => child.stdout.destroy(), true);
       reportEnd = () => {
-        reportEnd = () => {};
         timer.cancel();
         events.ended(reason);
       };
@@ -75,7 +77,10 @@ export function childServer(
       },
       ended: (failure) => {
         if (failure instanceof MessageSizeError) violation = failure;
-        if (failure) child.kill('SIGKILL');
+        if (failure) {
+          child.kill('SIGKILL');
+          child.stdout.destroy();
+        }
         isOutputRead = true;
         reportEnd();
       },
