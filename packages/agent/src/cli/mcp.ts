@@ -23,6 +23,7 @@ import type { Connect } from './mcp/connection.ts';
 import { type ListenAddress, listenAddress, McpListener } from './mcp/listener.ts';
 import { remoteServer } from './mcp/remote.ts';
 import { serveStdio } from './mcp/stdio.ts';
+import { deferSignals } from './mcp/stop-signals.ts';
 import { proxyPins, serverLabel } from './proxy-pins.ts';
 import { proxyRounds } from './proxy-rounds.ts';
 import { proxyTasks } from './proxy-tasks.ts';
@@ -112,18 +113,23 @@ export const mcpCommand: Command = {
       tasks: proxyTasks({ plan, label, listen, guard, writeLog }),
       writeLog,
     };
+    const onChange = (task: () => void): void => {
+      changed = task;
+    };
+    const signals = deferSignals();
     try {
-      if (listen)
-        return await listenUntilSignal(new McpListener(proxy, listen), listen, (task) => (changed = task));
-      return await serveStdio(proxy, process.stdin, process.stdout, (task) => (changed = task));
+      if (listen) return await listenUntil(signals.first, new McpListener(proxy, listen), listen, onChange);
+      return await serveStdio(proxy, process.stdin, process.stdout, onChange, signals.first);
     } finally {
       pins.close();
       await guard.close().catch((failure: unknown) => writeLog(`unsent events: ${messageOf(failure)}`));
+      signals.release();
     }
   },
 };
 
-async function listenUntilSignal(
+async function listenUntil(
+  stopped: Promise<void>,
   listener: McpListener,
   { host }: ListenAddress,
   onChange: (task: () => void) => void,
@@ -131,9 +137,7 @@ async function listenUntilSignal(
   onChange(() => listener.toolsChanged());
   const port = await listener.start();
   writeLog(`listening on http://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`);
-  await new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-  });
+  await stopped;
   await listener.close();
   return 0;
 }

@@ -10,8 +10,9 @@ import { BackgroundServer } from './tasks/background-server.ts';
 const lastWords = 2000;
 
 /**
- * Serves until the agent ends its stream, a signal ends the process, or the server fails at its start.
+ * Serves until the agent ends its stream, the process is stopped, or the server fails at its start.
  * @param onChange takes what to do when other contracts are in use
+ * @param stopped resolves when the process should end; default: never
  * @returns the exit code
  */
 export async function serveStdio(
@@ -19,6 +20,7 @@ export async function serveStdio(
   input: Readable,
   output: Writable,
   onChange: (task: () => void) => void,
+  stopped: Promise<void> = new Promise(() => {}),
 ): Promise<number> {
   const { clock, tasks, sessionMeta } = proxy;
   const write = lineWriter(output, () => server.output);
@@ -63,10 +65,8 @@ export async function serveStdio(
   });
   const background = new BackgroundServer(proxy);
   void tasks?.start(() => background);
-  const stop = (): void => end(0);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
+  void stopped.then(() => end(0));
   const code = await ended;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop);
   await tasks?.close();
   session.close();
   await Promise.all([server.close(), background.close()]);
