@@ -8,10 +8,14 @@ const json = { 'Content-Type': 'application/json' };
 let connection: Connection;
 afterEach(() => connection.close());
 
-/** Waits between requests for the stream, each answered by `answer`. */
-async function waitsOf(answer: () => Response): Promise<number[]> {
-  const clock = new ManualClock();
-  let listens = 0;
+let clock: ManualClock;
+/** How often the stream was requested. */
+let listens = 0;
+
+/** Connects to a server that answers each request for the stream by `answer`. */
+function connect(answer: () => Response): void {
+  clock = new ManualClock();
+  listens = 0;
   const fetch = async (_url: unknown, init: RequestInit = {}): Promise<Response> => {
     if (init.method === 'POST') {
       const { id } = JSON.parse(String(init.body)) as { readonly id?: number };
@@ -36,6 +40,11 @@ async function waitsOf(answer: () => Response): Promise<number[]> {
   connection = remoteServer(options)(events as unknown as Parameters<ReturnType<typeof remoteServer>>[0]);
   connection.send({ kind: 'request', id: 1, method: 'initialize', params: {} });
   connection.send({ kind: 'notification', method: 'notifications/initialized', params: {} });
+}
+
+/** Waits between requests for the stream, each answered by `answer`. */
+async function waitsOf(answer: () => Response): Promise<number[]> {
+  connect(answer);
   for (let attempt = 1; attempt < 5; attempt++) {
     await until(() => listens === attempt && clock.pending > 0);
     clock.advance(clock.waits.at(-1) ?? 0);
@@ -60,7 +69,34 @@ it('is asked again soon once the server has answered a message', async () => {
   expect(await waitsOf(answer)).toEqual([1500, 1500, 1500, 1500]);
 });
 
+it.each([401, 403])('is asked for less and less often while it is refused with %i', async (status) => {
+  const answer = (): Response => {
+    // Its answers show nothing about the stream.
+    connection.send({ kind: 'notification', method: 'notifications/progress', params: {} });
+    return new Response('', { status });
+  };
+  expect(await waitsOf(answer)).toEqual([1500, 3000, 6000, 12_000]);
+});
+
+it.each([429, 503])('is asked again after the Retry-After of %i', async (status) => {
+  const answer = (): Response => new Response('', { status, headers: { 'Retry-After': '10' } });
+  expect(await waitsOf(answer)).toEqual([10_000, 10_000, 10_000, 12_000]);
+});
+
 it.each([
+  ['answers 404 without a session', () => new Response('', { status: 404 })],
+  ['answers 405', () => new Response('', { status: 405 })],
+  ['answers with other content', () => new Response('{}', { headers: json })],
+])('is not asked again at a server that %s', async (_name, answer) => {
+  connect(answer);
+  await until(() => listens === 1);
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  expect(clock.waits).toEqual([]);
+});
+
+it.each([
+  ['answers 408', () => new Response('', { status: 408 })],
+  ['answers 429', () => new Response('', { status: 429 })],
   ['answers 503', () => new Response('', { status: 503 })],
   ['ends it', () => new Response('', { headers: { 'Content-Type': 'text/event-stream' } })],
 ])('is asked for less and less often at a server that %s', async (_name, answer) => {

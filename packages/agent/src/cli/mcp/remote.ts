@@ -4,7 +4,7 @@
 import { Backoff } from '../../backoff.ts';
 import { bodyParts } from '../../body.ts';
 import { type Clock, sleep } from '../../clock.ts';
-import { rootOf } from '../../http.ts';
+import { retryAfterOf, rootOf } from '../../http.ts';
 import { SseParser } from '../../stream/sse.ts';
 import type { Connect, Connection, ConnectionEvents } from './connection.ts';
 import { eraOf, modernVersion } from './era.ts';
@@ -259,15 +259,23 @@ class RemoteConnection implements Connection {
   async #listen(): Promise<void> {
     let position: string | null = null;
     const { clock } = this.#options;
+    // The server may refuse the stream for ever and still answer messages, which reset the other waits.
+    const refusalBackoff = new Backoff(clock);
     while (!this.#closed.signal.aborted) {
+      let backoff = this.#backoff;
+      let least = 0;
       try {
         const response = await this.#get(position);
         if (response.status === 404 && this.#session !== null) return this.#loseSession();
         if (!response.ok || !(response.headers.get('content-type') ?? '').startsWith('text/event-stream')) {
+          // 405, 404 without a session and other content: there is no such stream. Other refusals may pass.
+          if (response.ok || response.status === 404 || response.status === 405)
+            return void (await response.body?.cancel());
+          if (response.status < 500) backoff = refusalBackoff;
+          least = (retryAfterOf(response) ?? 0) * 1000;
           await response.body?.cancel();
-          // 405: there is no such stream. Other refusals may pass.
-          if (response.status < 500) return;
         } else {
+          refusalBackoff.reset();
           const openedAt = clock.monotonic();
           await this.#read(response, null, this.#closed.signal, (id) => {
             this.#backoff.reset();
@@ -278,7 +286,7 @@ class RemoteConnection implements Connection {
       } catch {
         // The next attempt shows whether the stream can be read.
       }
-      await sleep(clock, this.#backoff.next(), this.#closed.signal).catch(() => {});
+      await sleep(clock, backoff.next(least), this.#closed.signal).catch(() => {});
     }
   }
 }
