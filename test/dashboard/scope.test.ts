@@ -114,3 +114,25 @@ it('shows the times of an address with tz=utc in UTC, and writes the choice into
   noFaults(visit);
   await visit.context.close();
 });
+
+it('leaves a chosen environment its arrows and Space, and the page its letters', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const env = () => new URL(page.url()).searchParams.get('env');
+  await page.goto('/dashboard/inbox');
+  await page.getByText('No pending approvals').first().waitFor();
+  await page.getByRole('radio', { name: 'Staging' }).focus();
+  await page.keyboard.press('Space');
+  await expect.poll(env).toBe('staging');
+  await page.keyboard.press('ArrowLeft');
+  await expect.poll(env).toBe('development');
+  expect(await page.evaluate('document.activeElement.type')).toBe('radio');
+  await page.keyboard.press('g');
+  await page.keyboard.press('r');
+  await page.getByRole('heading', { name: 'Runs', level: 1 }).waitFor();
+  await page.getByRole('radio', { name: 'Development' }).focus();
+  await page.keyboard.press('t');
+  await page.getByRole('dialog', { name: 'Time range' }).waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});

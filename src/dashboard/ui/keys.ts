@@ -11,7 +11,7 @@ const keyNames: { readonly [key: string]: string } = {
 };
 
 const fields =
-  'input:not([type=checkbox]), textarea, select, [contenteditable], [role=textbox], [role=menu], .dialog';
+  'input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=textbox], [role=menu], .dialog';
 
 /**
  * True if a key press belongs to a field or a dialog instead of the page. The editor is in a shadow root: the event's
@@ -20,6 +20,10 @@ const fields =
 export const isTyping = (event: Event): boolean =>
   event.composedPath().some((one) => one instanceof Element && one.matches(fields));
 
+/** True for a key by which a person chooses among radio buttons, while one of them has the focus. */
+const isRadioKey = ({ key, target }: KeyboardEvent): boolean =>
+  /^(?: |Arrow)/.test(key) && target instanceof Element && target.matches('[type=radio]');
+
 /**
  * Binds keys of a page: a character, or `esc`, `enter`, `down`, `up`, `shift-x`. They work while no field has the focus
  * and no dialog is open. A person can turn single-letter keys off.
@@ -27,7 +31,7 @@ export const isTyping = (event: Event): boolean =>
 export function useKeys(keys: { readonly [key: string]: (event: KeyboardEvent) => void }): void {
   const press = useEffectEvent((event: KeyboardEvent): void => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (isTyping(event)) return;
+    if (isTyping(event) || isRadioKey(event)) return;
     const act = keys[keyNames[event.key] ?? event.key];
     if (!act || (event.key.length === 1 && !prefs.get().letterKeys)) return;
     event.preventDefault();
