@@ -134,6 +134,57 @@ describe('a composition', () => {
     await visit.context.close();
   });
 
+  it('is deployed with the reviewed text alone, also when another person saves it', async () => {
+    const save = (id: string, method = 'PUT'): Promise<void> => {
+      const contracts = [{ contract_id: id, position: 0 }];
+      return method === 'POST'
+        ? post('/api/v1/compositions', { name: 'reviewed', contracts })
+        : post('/api/v1/compositions/reviewed', { contracts }, method);
+    };
+    const deployments = async (): Promise<number> =>
+      (await hub.call('GET', '/api/v1/deployments?bundle_name=reviewed', { cookie })).body.length;
+    await save('no-secrets', 'POST');
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/changes/new?composition=reviewed&env=staging');
+    const plan = page.getByRole('region', { name: 'Change reviewed in staging' });
+    const deploy = plan.getByRole('button', { name: 'Deploy to staging' });
+    await expect.poll(() => deploy.isEnabled()).toBe(true);
+    await save('watch-refunds');
+    const notice = plan.getByText(/^The composition changed while this page was open\./);
+    await notice.waitFor();
+    await plan.getByText('watch-refunds').first().waitFor();
+    await accessible(page);
+    expect(await deploy.isDisabled()).toBe(true);
+    await plan.getByRole('button', { name: 'Use new difference' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await expect.poll(() => deploy.isEnabled()).toBe(true);
+    // The page misses the next change, as it does without the live stream.
+    let requests = 0;
+    await page.route('**/compositions/reviewed/preview', async (route) => {
+      requests += 1;
+      await route.abort();
+    });
+    await save('ask-before-deploy');
+    await expect.poll(() => requests).toBeGreaterThan(0);
+    await deploy.click();
+    await plan.getByText('The hub did not respond. Check that it is running, then try again.').waitFor();
+    await page.unroute('**/compositions/reviewed/preview');
+    expect(await notice.count()).toBe(0);
+    await deploy.click();
+    await notice.waitFor();
+    expect(await deploy.isDisabled()).toBe(true);
+    expect(await deployments()).toBe(0);
+    await plan.getByRole('button', { name: 'Use new difference' }).click();
+    await deploy.click();
+    await page.getByText('reviewed v1 is deployed to staging.').waitFor();
+    expect(await deployments()).toBe(1);
+    const { body } = await hub.call('GET', '/api/v1/bundles/reviewed/1/yaml', { cookie });
+    expect(body).toContain('ask-before-deploy');
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it('gets a contract of a long library by typing', async () => {
     await importMany('many', 25);
     const visit = await view(hub.url, { cookie });

@@ -26,7 +26,7 @@ const maxErrors = 10;
 export class ApiError extends Error {
   /** 0 if the hub did not answer; 404 also for an id that no record can have. */
   readonly status: number;
-  /** One of the hub's error codes, or `unreachable`. */
+  /** One of the hub's error codes, `unreachable`, or `unanswered` for an action with an unknown outcome. */
   readonly code: string;
   /** Messages about refused fields, by name. */
   readonly fields: { readonly [name: string]: string };
@@ -213,7 +213,7 @@ export const unreachable = (): ApiError =>
 const unanswered = (): ApiError =>
   new ApiError(
     0,
-    'unreachable',
+    'unanswered',
     'The hub did not respond, so your action may have taken effect. Check the result before you try again.',
     null,
   );

@@ -14,6 +14,8 @@ interface ForceFormProps {
   /** Text to type before the button is on. */
   readonly word?: string;
   readonly busy: boolean;
+  /** The button is off, also with all input. */
+  readonly isOff?: boolean;
   readonly reason: string;
   readonly onReason: (reason: string) => void;
   readonly onForce: () => void;
@@ -26,7 +28,7 @@ export function ForceForm(props: ForceFormProps): JSX.Element {
   const me = useSignedIn();
   const [typed, setTyped] = useState('');
   if (!me.is_admin) return <p className="muted">Only an admin can {act}. Fix the errors, or ask an admin.</p>;
-  const isOff = reason.trim() === '' || (word !== undefined && typed !== word);
+  const isOff = props.isOff || reason.trim() === '' || (word !== undefined && typed !== word);
   return (
     <section className="form" aria-label={label}>
       {children}

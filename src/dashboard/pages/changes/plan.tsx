@@ -2,8 +2,9 @@
 // the button.
 import { type JSX, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
-import type { Input, Reply } from '../../lib/api.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { call, type Input, type Reply } from '../../lib/api.ts';
+import { usePageMutation } from '../../lib/mutation.ts';
+import { keyOf, queries, refresh, useAction, useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -26,7 +27,21 @@ export interface DeploySource {
 const decode = (base64: string): string =>
   new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
 
-/** The text to deploy. */
+/** The text that the person reviews: the first one, or the one that the person accepted later. */
+function useReviewed(text: string | undefined, isLoading: boolean) {
+  const [accepted, setAccepted] = useState<string | undefined>(undefined);
+  const first = useRef<string | undefined>(undefined);
+  // An answer from before is no base.
+  if (!isLoading) first.current ??= text;
+  const reviewed = accepted ?? first.current;
+  return {
+    reviewed,
+    hasMoved: text !== undefined && reviewed !== undefined && text !== reviewed,
+    accept: () => setAccepted(text),
+  };
+}
+
+/** The text to deploy, and whether it changed while the page was open. */
 function useNext(source: DeploySource) {
   const isBundle = source.kind === 'bundle';
   const yaml = useCall(
@@ -35,9 +50,12 @@ function useNext(source: DeploySource) {
     { enabled: isBundle },
   );
   const preview = useCall('previewComposition', { params: { name: source.name } }, { enabled: !isBundle });
+  const of = isBundle ? yaml : preview;
+  const text = isBundle ? yaml.data : preview.data?.yaml_content;
   return {
-    of: isBundle ? yaml : preview,
-    text: isBundle ? yaml.data : preview.data?.yaml_content,
+    of,
+    text,
+    ...useReviewed(text, of.isFetching),
     problems: isBundle ? [] : (preview.data?.validation_errors ?? []),
   };
 }
@@ -51,9 +69,32 @@ const touched = [
   'bundleImpact',
 ] as const;
 
+interface ReviewedDeployment {
+  readonly input: Input<'deployComposition'>;
+  /** The reviewed text. */
+  readonly text: string | undefined;
+}
+
+/**
+ * Deploys a composition if its text is still the reviewed one. The stream may be away, so the page may miss a change.
+ * @returns null for another text: nothing is deployed, and the page shows that text
+ */
+async function deployReviewed({ input, text }: ReviewedDeployment) {
+  const { params } = input;
+  const preview = await call('previewComposition', { params });
+  if (preview.yaml_content === text) return call('deployComposition', input);
+  queries.setQueryData(keyOf('previewComposition', { params }), preview);
+  return null;
+}
+
 /** The deployment of either source, and its outcome. */
-function useDeploy({ kind, name, version = 0 }: DeploySource, env: Environment, onDone: PlanProps['onDone']) {
-  const composition = useAction('deployComposition', touched);
+function useDeploy(
+  { kind, name, version = 0 }: DeploySource,
+  env: Environment,
+  text: string | undefined,
+  onDone: PlanProps['onDone'],
+) {
+  const composition = usePageMutation(deployReviewed, () => refresh(touched));
   const bundle = useAction('deployBundle', touched);
   const run = (reason: string | null, isForced: boolean): void => {
     const rest = {
@@ -61,9 +102,9 @@ function useDeploy({ kind, name, version = 0 }: DeploySource, env: Environment, 
       body: reason === null ? { env } : { env, reason },
     };
     if (kind === 'composition')
-      composition.mutate({ params: { name }, ...rest }, ({ deployment_id: id, warnings }) =>
-        onDone(id, warnings),
-      );
+      composition.mutate({ input: { params: { name }, ...rest }, text }, (reply) => {
+        if (reply) onDone(reply.deployment_id, reply.warnings);
+      });
     else bundle.mutate({ params: { name, version }, ...rest }, ({ id, warnings }) => onDone(id, warnings));
   };
   return {
@@ -82,18 +123,7 @@ function useBase(name: string, env: Environment) {
   if (current.data) runsNone.current = null;
   const none = runsNone.current === env;
   const before = current.data ? decode(current.data.yaml_bytes) : none ? '' : undefined;
-  const [accepted, setAccepted] = useState<string | undefined>(undefined);
-  const first = useRef<string | undefined>(undefined);
-  // An answer from before is no base.
-  if (!current.isFetching) first.current ??= before;
-  const base = accepted ?? first.current;
-  return {
-    current,
-    none,
-    before,
-    hasMoved: before !== undefined && base !== undefined && before !== base,
-    accept: () => setAccepted(before),
-  };
+  return { current, none, before, ...useReviewed(before, current.isFetching) };
 }
 
 interface PlanProps {
@@ -109,10 +139,11 @@ export function Plan({ source, env, onDone }: PlanProps): JSX.Element {
   const [isWarned, setWarned] = useState(false);
   const next = useNext(source);
   const base = useBase(source.name, env);
-  const { current, none, before, hasMoved, accept } = base;
+  const { current, none, before } = base;
+  const hasMoved = base.hasMoved || next.hasMoved;
   const runningVersion = none ? null : (current.data?.version ?? null);
   const isSame = !none && before !== undefined && before === next.text;
-  const { run, busy, error } = useDeploy(source, env, onDone);
+  const { run, busy, error } = useDeploy(source, env, next.reviewed, onDone);
   // Loaded data stays after a failed reload, because the outcome of the action appears below it.
   const isRefused = useRefused(error?.code === 'unprocessable', env);
   // The comparison and the impact need each other.
@@ -129,7 +160,7 @@ export function Plan({ source, env, onDone }: PlanProps): JSX.Element {
       {error && (
         <>
           <Failed error={error} />
-          {error.status === 0 && (
+          {error.code === 'unanswered' && (
             <p className="field-error">
               The deployment may have taken effect. Check the version in {env} before you try again.
             </p>
@@ -143,6 +174,7 @@ export function Plan({ source, env, onDone }: PlanProps): JSX.Element {
           act="deploy a document with errors"
           word={env}
           busy={busy}
+          isOff={hasMoved}
           reason={reason}
           onReason={setReason}
           onForce={() => run(reason.trim(), true)}
@@ -153,12 +185,7 @@ export function Plan({ source, env, onDone }: PlanProps): JSX.Element {
           </p>
         </ForceForm>
       )}
-      {hasMoved && (
-        <div className="notice notice-ask" role="alert">
-          <p>The document of {env} changed while this page was open. The difference above is the new one.</p>
-          <Button onClick={accept}>Use new difference</Button>
-        </div>
-      )}
+      {hasMoved && <Moved env={env} next={next} base={base} />}
       {!isRefused && (
         <Field
           label="Reason"
@@ -179,7 +206,7 @@ export function Plan({ source, env, onDone }: PlanProps): JSX.Element {
         <Button
           kind="primary"
           busy={busy}
-          disabled={next.text === undefined || before === undefined || hasMoved || cannot !== null}
+          disabled={next.reviewed === undefined || base.reviewed === undefined || hasMoved || cannot !== null}
           onClick={() => (isSame && !isWarned ? setWarned(true) : send())}
         >
           {label}
@@ -190,6 +217,31 @@ export function Plan({ source, env, onDone }: PlanProps): JSX.Element {
   );
 }
 
+interface DifferenceProps {
+  readonly env: Environment;
+  readonly next: ReturnType<typeof useNext>;
+  readonly base: ReturnType<typeof useBase>;
+}
+
+/** The sides of the difference that changed, and the button that accepts the new ones. */
+const Moved = ({ env, next, base }: DifferenceProps): JSX.Element => (
+  <div className="notice notice-ask" role="alert">
+    <p>
+      {base.hasMoved && `The document of ${env} changed while this page was open. `}
+      {next.hasMoved && 'The composition changed while this page was open. '}
+      The difference above is the new one.
+    </p>
+    <Button
+      onClick={() => {
+        base.accept();
+        next.accept();
+      }}
+    >
+      Use new difference
+    </Button>
+  </div>
+);
+
 /** The difference from the running document, and the impact on agents. */
 function Comparison({
   env,
@@ -197,10 +249,7 @@ function Comparison({
   base: { current, none, before },
   isSame,
   runningVersion,
-}: {
-  readonly env: Environment;
-  readonly next: ReturnType<typeof useNext>;
-  readonly base: ReturnType<typeof useBase>;
+}: DifferenceProps & {
   readonly isSame: boolean;
   readonly runningVersion: number | null;
 }): JSX.Element {
