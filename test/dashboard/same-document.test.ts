@@ -72,6 +72,28 @@ it('are deployed in place of each other only at a second press, which says that 
   await visit.context.close();
 });
 
+it('have no roll-back and no undeploy by key in an environment without a deployment', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto('/dashboard/bundles/shop?env=staging');
+  await page.getByRole('button', { name: 'Undeploy from production' }).waitFor();
+  await page.keyboard.press('Shift+B');
+  await page.keyboard.press('Shift+U');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox', { name: /^Command/ }).fill('shop');
+  const reasons = ['no other version was deployed to staging before', 'not deployed to staging'];
+  for (const reason of reasons) await page.getByRole('option').filter({ hasText: reason }).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/dashboard/bundles/shop');
+  // An environment by name does not depend on the chosen one.
+  await page
+    .getByRole('option')
+    .filter({ hasText: /^Undeploy shop from production/ })
+    .click();
+  await page.getByRole('region', { name: 'Undeploy shop from production' }).waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});
+
 it('have one page for bundles and rulesets, with a tag for the API', async () => {
   const visit = await view(hub.url, { cookie });
   const { page } = visit;

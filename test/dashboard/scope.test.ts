@@ -136,3 +136,20 @@ it('leaves a chosen environment its arrows and Space, and the page its letters',
   noFaults(visit);
   await visit.context.close();
 });
+
+it('rolls back and undeploys by key in the chosen environment', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const ready = page.getByRole('button', { name: 'Undeploy from staging' });
+  await page.goto('/dashboard/bundles/shop?env=staging');
+  await ready.waitFor();
+  await page.keyboard.press('Shift+B');
+  await page.getByRole('button', { name: /^Roll back staging to v/ }).waitFor();
+  await page.goto('/dashboard/bundles/shop?env=staging');
+  await ready.waitFor();
+  await page.keyboard.press('Shift+U');
+  await page.getByRole('region', { name: 'Undeploy shop from staging' }).waitFor();
+  expect(new URL(page.url()).searchParams.get('env')).toBe('staging');
+  noFaults(visit);
+  await visit.context.close();
+});

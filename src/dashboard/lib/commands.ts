@@ -171,7 +171,8 @@ export function useCommand(
   useEffect(() => {
     if (!isReady || request?.name !== name || request.of !== of) return;
     requestedCommand.set(null);
-    if (why === null) run(request.detail);
+    // The reason is about the command without a detail.
+    if (why === null || request.detail !== '') run(request.detail);
   }, [request, isReady, name, of, why]);
   const { key } = commandOf(name);
   // A held key acts once.

@@ -146,26 +146,31 @@ function useDocumentCommands(
 ): void {
   const navigate = useNavigate();
   const go = (link: ChangeLink): void => void navigate({ ...link });
-  // Without a selected environment: the first one with a deployment, production before the others.
-  const inEnv = (env: string): Running | undefined => running?.find((one) => env === '' || one.env === env);
-  const back = running?.find(({ before }) => before !== undefined);
+  const chosenEnv = useEnv();
+  // With all environments: the first one with a deployment, production before the others.
+  const runningIn = (env: string | undefined): readonly Running[] =>
+    (running ?? []).filter((one) => !env || one.env === env);
+  const backIn = (env: string | undefined): Running | undefined =>
+    runningIn(env).find(({ before }) => before !== undefined);
   const rollBack = (env: string): void => {
-    const one = env === '' ? back : inEnv(env);
+    const one = backIn(env || chosenEnv);
     if (one?.before === undefined) say(`No other version was deployed to ${env} before.`);
     else go(changeTo.bundle(name, one.before, one.env));
   };
   const undeploy = (env: string): void => {
-    const one = inEnv(env);
+    const [one] = runningIn(env || chosenEnv);
     if (one) go(changeTo.undeploy(name, one.env));
   };
   useCommand('deploy', newest === undefined ? null : () => go(changeTo.bundle(name, newest)), { of: name });
   useCommand('rollBack', running && rollBack, {
     of: name,
-    why: back ? null : 'no other version was deployed before',
+    why: backIn(chosenEnv)
+      ? null
+      : `no other version was deployed ${chosenEnv ? `to ${chosenEnv} ` : ''}before`,
   });
   useCommand('undeploy', running && undeploy, {
     of: name,
-    why: running?.length === 0 ? 'not deployed to any environment' : null,
+    why: runningIn(chosenEnv).length === 0 ? `not deployed to ${chosenEnv ?? 'any environment'}` : null,
   });
 }
 
