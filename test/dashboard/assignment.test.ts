@@ -89,6 +89,33 @@ describe('assignment', () => {
     await visit.context.close();
   });
 
+  it('covers the selected agents of the list alone, after a change of the query or the environment', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const query = async (text: string): Promise<void> => {
+      await page.getByRole('combobox', { name: 'Query' }).fill(text);
+      await page.getByRole('combobox', { name: 'Query' }).press('Enter');
+    };
+    await page.goto('/dashboard/fleet?view=agents');
+    for (const id of ['fleet-6', 'fleet-7'])
+      await page.getByRole('checkbox', { name: `Select ${id}` }).check();
+    await page.getByText('2 selected').waitFor();
+    await query('agent:fleet-7');
+    await page.getByText('1 selected').waitFor();
+    await page.getByRole('radio', { name: 'Staging' }).check({ force: true });
+    await page.getByText('No agents match these filters').waitFor();
+    expect(await page.getByText(/^\d+ selected$/).count()).toBe(0);
+    await page.getByRole('radio', { name: 'All' }).check({ force: true });
+    await page.getByLabel('Bundle for the selected agents').selectOption('other');
+    await page.getByRole('button', { name: 'Assign 1' }).click();
+    await page.getByText('1 agent assigned to other.').waitFor();
+    const bundleOf = async (id: string): Promise<string | null> =>
+      (await hub.call('GET', `/api/v1/agent-registrations/${id}`, { cookie })).body.bundle_name;
+    expect([await bundleOf('fleet-6'), await bundleOf('fleet-7')]).toEqual([null, 'other']);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   itAtNight('ticks a range with Shift, and keeps the rest selected when the hub refuses', async () => {
     const visit = await view(hub.url, { cookie });
     const { page } = visit;

@@ -1,6 +1,6 @@
 // The fleet page: the matrix of documents and environments, the agents with their status, and assignment rules.
 
-import { type JSX, useEffect, useState } from 'react';
+import { type JSX, useEffect, useMemo, useState } from 'react';
 import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
@@ -63,7 +63,7 @@ function Fleet(): JSX.Element {
   const page = usePageQuery(agentLanguage);
   const { q } = page;
   const env = useEnv();
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [selectedIds, setSelected] = useState<ReadonlySet<string>>(new Set());
   const query = {
     limit: pageSize,
     ...(env ? { env } : {}),
@@ -71,6 +71,11 @@ function Fleet(): JSX.Element {
   };
   const agentsQuery = usePages('listAgents', { query });
   const rows = usePageRows(agentsQuery, ({ reply }) => reply);
+  // Another environment or query may leave out selected agents.
+  const selected = useMemo(
+    () => new Set(rows.map((row) => row.agent_id).filter((id) => selectedIds.has(id))),
+    [rows, selectedIds],
+  );
   const isOld = useFleetChanges(agentsQuery.data);
   // A short list reloads automatically, unless a person is selecting rows; a long one reloads on request.
   const isSmall = (agentsQuery.data?.pages.length ?? 0) <= 1 && selected.size === 0;
