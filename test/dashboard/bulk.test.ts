@@ -176,12 +176,46 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     await bar.getByRole('button', { name: 'Deny 2' }).click();
     await bar.getByText(/^Denying 2 calls/).waitFor();
     await accessible(page);
+    // The open call is one of them, and is not decided twice.
+    const card = page.getByRole('article', { name: 'Approval of taken_back' });
+    const buttons = ['Approve', 'Deny'].map((name) => card.getByRole('button', { name }));
+    await card.getByText('To decide it alone, undo that decision.', { exact: false }).waitFor();
+    for (const button of buttons) expect(await button.isDisabled()).toBe(true);
     await bar.getByRole('button', { name: 'Undo' }).click();
+    for (const button of buttons) await expect.poll(() => button.isEnabled()).toBe(true);
     await page.getByText('Decision taken back. Nothing was sent.').waitFor();
     await page.clock.fastForward(10_000);
     await bar.getByRole('button', { name: 'Deny 2' }).waitFor();
     expect(sent).toEqual([]);
     expect(await statusOf(id)).toBe('pending');
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('counts a call apart whose own decision was sent before', async () => {
+    const [id = ''] = await refunds('counted_apart', 2);
+    const { visit, page, bar } = await selected('counted_apart', 2);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(`**/api/v1/approvals/${id}`, async (route) => {
+      if (route.request().method() === 'PUT') await released;
+      await route.continue();
+    });
+    const card = page.getByRole('article', { name: 'Approval of counted_apart' });
+    await page
+      .getByRole('grid', { name: 'Approvals' })
+      .getByRole('button', { name: /agent-0/ })
+      .click();
+    const approve = card.getByRole('button', { name: 'Approve' });
+    await approve.click();
+    await expect.poll(() => approve.getAttribute('aria-busy')).toBe('true');
+    await bar.getByRole('button', { name: 'Deny 2' }).click();
+    await page.clock.fastForward(5_100);
+    await page.getByText('1 call denied, 1 already decided by you.').waitFor();
+    release();
+    await expect.poll(() => statusOf(id)).toBe('approved');
     noFaults(visit);
     await visit.context.close();
   });

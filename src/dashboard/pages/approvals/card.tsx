@@ -61,7 +61,7 @@ export function Countdown({
 /** Pixels at the bottom of a phone's screen that the buttons and the navigation cover. */
 const decideBarPx = 180;
 
-export function ApprovalCard({ approval: listed, isArriving, reason, onReason }: DecideProps): JSX.Element {
+export function ApprovalCard({ approval: listed, ...controls }: DecideProps): JSX.Element {
   const decision = useStore(decisions)[listed.id];
   const approval = useWhole(listed);
   const isPhone = usePhone();
@@ -108,7 +108,7 @@ export function ApprovalCard({ approval: listed, isArriving, reason, onReason }:
         )}
       </div>
       {current.status === 'pending' ? (
-        <Decide approval={approval} isArriving={isArriving} reason={reason} onReason={onReason} />
+        <Decide approval={approval} {...controls} />
       ) : (
         <Outcome
           approval={current}

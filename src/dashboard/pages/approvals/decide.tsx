@@ -28,18 +28,25 @@ export interface DecideProps {
   readonly approval: Approval;
   /** True for a moment after the card replaced another one. The buttons are disabled. */
   readonly isArriving?: boolean;
+  /** True while an unsent decision about several calls contains this call. */
+  readonly isHeld?: boolean;
   readonly reason: string;
   readonly onReason: (reason: string) => void;
 }
 
-export function Decide({ approval, isArriving = false, reason, onReason }: DecideProps): JSX.Element {
+const heldReason =
+  'A decision about several calls contains this call. To decide it alone, undo that decision.';
+
+export function Decide(props: DecideProps): JSX.Element {
+  const { approval, isArriving = false, isHeld = false, reason, onReason } = props;
   const id = useId();
   const decision = useStore(decisions)[approval.id];
   const cannot = useActionBlockReason('decideApproval', [approval.env]);
   const isLate = deadlineOf(approval) <= useNow(1_000);
   const isRead = useStore(readApprovals).has(approval.id);
   const sending = decision?.state === 'sending' ? decision.approved : null;
-  const why = cannot ?? (isLate ? 'The time limit has passed. The hub is closing this approval.' : null);
+  const lateReason = isLate ? 'The time limit has passed. The hub is closing this approval.' : null;
+  const why = cannot ?? (isHeld ? heldReason : lateReason);
   const canDeny = why === null && sending === null && !isArriving;
   const canApprove = canDeny && isRead;
   const press = (approved: boolean) => (): void => void decide(approval.id, approved, reason);

@@ -51,14 +51,20 @@ async function send(
 ): Promise<ReturnedCalls> {
   const outcomes = await decideAll(ids, approved, reason);
   const all = [...outcomes.values()];
-  const own = all.filter((one) => one.state === 'decided' && one.mine).length;
+  const status = approved ? 'approved' : 'denied';
+  const own = all.filter(
+    (one) => one.state === 'decided' && one.mine && one.approval.status === status,
+  ).length;
   const lost = all.filter((one) => one.state === 'decided' && !one.mine).length;
   const failed = [...outcomes].filter(([, one]) => one.state === 'failed');
   const listed = new Set(list.map(({ id }) => id));
   const unlisted = failed.filter(([id]) => !listed.has(id)).length;
   const selected = failed.length - unlisted;
+  // A decision about one of the calls alone was sent before.
+  const single = all.length - own - lost - failed.length;
   const parts = [
-    `${counted(own, 'call')} ${approved ? 'approved' : 'denied'}`,
+    `${counted(own, 'call')} ${status}`,
+    ...(single > 0 ? [`${single} already decided by you`] : []),
     ...(lost > 0 ? [`${lost} already decided by others`] : []),
     ...(selected > 0 ? [`${selected} failed and still selected`] : []),
     ...(unlisted > 0 ? [`${unlisted} failed and not in the list`] : []),
