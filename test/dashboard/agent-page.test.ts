@@ -3,6 +3,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
+import { library } from './seed.ts';
 
 const { hub, cookie, key } = await tenantWithKey();
 
@@ -74,6 +75,34 @@ it('has streams, documents, calls and approvals on one axis, and every approval 
   await expect
     .poll(() => chart.getAttribute('aria-valuetext'))
     .toBe('Total: 3 calls, 1 denied, 0 asked, 0 would deny');
+  noFaults(visit);
+  await visit.context.close();
+});
+
+it('keeps typed text when another person changes the agent, and saves the typed fields alone', async () => {
+  const path = '/api/v1/agent-registrations/busy-1';
+  await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: library } });
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto('/dashboard/agents/busy-1');
+  const name = page.getByLabel('Display name');
+  await name.fill('Typed before');
+  const changed = await hub.call('PATCH', path, { cookie, body: { bundle_name: 'shop' } });
+  expect(changed.status).toBe(200);
+  // A field without input follows the hub.
+  const bundle = page.getByLabel('Assigned bundle');
+  await expect.poll(() => bundle.inputValue()).toBe('shop');
+  expect(await name.inputValue()).toBe('Typed before');
+  const sent: unknown[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') sent.push(request.postDataJSON());
+  });
+  await page.getByRole('button', { name: 'Save agent' }).click();
+  await page.getByText('Agent saved.').waitFor();
+  expect(sent).toEqual([{ display_name: 'Typed before' }]);
+  expect(await name.inputValue()).toBe('Typed before');
+  const { body } = await hub.call('GET', path, { cookie });
+  expect(body).toMatchObject({ display_name: 'Typed before', bundle_name: 'shop' });
   noFaults(visit);
   await visit.context.close();
 });

@@ -6,7 +6,7 @@ import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { printQuery, valueTerm } from '../../../event/rules/query/print.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { rangeOf } from '../../lib/moving-range.ts';
-import { useAction, useCall } from '../../lib/query.ts';
+import { keyOf, queries, useAction, useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { CallVerdict } from '../../ui/call-verdict.tsx';
@@ -50,10 +50,7 @@ export function AgentDetail({
             <>
               <AgentTimeline id={id} />
               <AgentStreams id={id} />
-              <Change
-                key={JSON.stringify([agent.display_name, agent.tags, agent.bundle_name])}
-                agent={agent}
-              />
+              <Change agent={agent} />
             </>
           )}
           <Calls id={id} />
@@ -133,22 +130,29 @@ function Why({ id }: { readonly id: string }): JSX.Element {
 function Change({ agent }: { readonly agent: Registration }): JSX.Element {
   const bundles = useBundleNames(agent.bundle_name || null);
   const save = useAction('updateRegistration', ['listAgents', 'getRegistration', 'resolveRule']);
-  const [form, bind] = useFields({
+  // Another person's change must not discard input. The other fields follow the hub, and are not sent.
+  const [typed, bindTyped, setTyped] = useFields<{ readonly [name: string]: string }>({});
+  const form = {
     name: agent.display_name ?? '',
     tags: tagsText(agent.tags),
     bundle: agent.bundle_name ?? '',
-  });
+    ...typed,
+  };
+  const bind = (name: keyof typeof form, sent?: string) => ({ ...bindTyped(name, sent), value: form[name] });
+  const params = { agent_id: agent.agent_id };
   const submit = (): void => {
     const body = {
-      display_name: form.name || null,
-      tags: tagsOf(form.tags),
-      bundle_name: form.bundle || null,
+      ...('name' in typed ? { display_name: form.name || null } : {}),
+      ...('tags' in typed ? { tags: tagsOf(form.tags) } : {}),
+      ...('bundle' in typed ? { bundle_name: form.bundle || null } : {}),
     };
-    save.mutate(
-      { params: { agent_id: agent.agent_id }, body } as Input<'updateRegistration'>,
-      ({ warnings: [warning] = [] }) =>
-        warning === undefined ? say('Agent saved.', 'allow') : say(`Agent saved. ${warning}`, 'deny'),
-    );
+    save.mutate({ params, body } as Input<'updateRegistration'>, (saved) => {
+      queries.setQueryData(keyOf('getRegistration', { params }), saved);
+      setTyped({});
+      const [warning] = saved.warnings ?? [];
+      if (warning === undefined) say('Agent saved.', 'allow');
+      else say(`Agent saved. ${warning}`, 'deny');
+    });
   };
   return (
     <Form
