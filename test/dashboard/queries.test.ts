@@ -33,54 +33,52 @@ interface Bar {
   readonly operation: RegExp;
 }
 
-const choice = rowsOfCommit<Bar>(
-  [
-    {
-      path: '/inbox',
-      list: 'Approvals',
-      terms: { 'tool:edit_file': 'edit_file', '-tool:edit_file args.service:checkout': 'deploy' },
-      wrong: 'is:nonsense',
-      expected: /position 3, expected one of pending, approved/,
-      operation: /\/api\/v1\/approvals\?/,
+const bars: readonly Bar[] = [
+  {
+    path: '/inbox',
+    list: 'Approvals',
+    terms: { 'tool:edit_file': 'edit_file', '-tool:edit_file args.service:checkout': 'deploy' },
+    wrong: 'is:nonsense',
+    expected: /position 3, expected one of pending, approved/,
+    operation: /\/api\/v1\/approvals\?/,
+  },
+  {
+    path: '/inbox?view=decided',
+    list: 'Approvals',
+    terms: { 'is:denied reason:receipt': 'refund', 'args.amount:>500': 'refund' },
+    wrong: 'verdict:denied',
+    expected: /position 0, expected a field \(is, tool/,
+    operation: /\/api\/v1\/approvals\?/,
+  },
+  {
+    path: '/fleet?view=agents',
+    list: 'Agents',
+    terms: { 'agent:*-3': 'shop-agent-3', 'is:connected -agent:(*-0,*-1,*-2,*-3,*-4)': 'shop-agent-5' },
+    wrong: 'agent:"open',
+    expected: /position 6, expected a closing quote/,
+    operation: /\/api\/v1\/agents\?/,
+  },
+  {
+    path: '/runs',
+    list: 'runs',
+    terms: { 'agent:sample-agent -is:stale': 'sample-session', 'run:(session-3,*-99)': 'session-3' },
+    wrong: 'run:session-3 tool:refund',
+    expected: /position 14, expected a field \(is, agent, run, env\)/,
+    operation: /\/v1\/runs\?/,
+  },
+  {
+    path: '/audit',
+    list: 'audit entries',
+    terms: {
+      'subject:channel': "Notification channel 'On call' was created",
+      '-action:(approval.approved,approval.created) action:approval.* agent:shop-agent-3': 'denied a call',
     },
-    {
-      path: '/inbox?view=decided',
-      list: 'Approvals',
-      terms: { 'is:denied reason:receipt': 'refund', 'args.amount:>500': 'refund' },
-      wrong: 'verdict:denied',
-      expected: /position 0, expected a field \(is, tool/,
-      operation: /\/api\/v1\/approvals\?/,
-    },
-    {
-      path: '/fleet?view=agents',
-      list: 'Agents',
-      terms: { 'agent:*-3': 'shop-agent-3', 'is:connected -agent:(*-0,*-1,*-2,*-3,*-4)': 'shop-agent-5' },
-      wrong: 'agent:"open',
-      expected: /position 6, expected a closing quote/,
-      operation: /\/api\/v1\/agents\?/,
-    },
-    {
-      path: '/runs',
-      list: 'runs',
-      terms: { 'agent:sample-agent -is:stale': 'sample-session', 'run:(session-3,*-99)': 'session-3' },
-      wrong: 'run:session-3 tool:refund',
-      expected: /position 14, expected a field \(is, agent, run, env\)/,
-      operation: /\/v1\/runs\?/,
-    },
-    {
-      path: '/audit',
-      list: 'audit entries',
-      terms: {
-        'subject:channel': "Notification channel 'On call' was created",
-        '-action:(approval.approved,approval.created) action:approval.* agent:shop-agent-3': 'denied a call',
-      },
-      wrong: 'subject:nothing',
-      expected: /position 8, expected one of approval, key/,
-      operation: /\/v1\/audit\?/,
-    },
-  ],
-  1,
-);
+    wrong: 'subject:nothing',
+    expected: /position 8, expected one of approval, key/,
+    operation: /\/v1\/audit\?/,
+  },
+];
+const choice = rowsOfCommit(bars, 1);
 
 it.each(choice.rows)(
   `narrows $path by its query (SEED=${choice.seed})`,
@@ -112,6 +110,36 @@ it.each(choice.rows)(
     await visit.context.close();
   },
 );
+
+it('sends nothing for a query with a mistake in the address, and exports nothing', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  const explore = { path: '/explore', wrong: 'verdict:nonsense', operation: /\/api\/v1\/events[/?]/ };
+  const tail = { ...explore, path: '/explore?view=tail', operation: /\/v1\/events[/?]/ };
+  for (const { path, wrong, operation } of [...bars, tail, explore]) {
+    requests.length = 0;
+    await page.goto(`/dashboard${path}${path.includes('?') ? '&' : '?'}${new URLSearchParams({ q: wrong })}`);
+    await page.getByText('No search with this query').waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/expected/)
+      .waitFor();
+    // The frame's requests come with those of the page.
+    await expect.poll(() => requests.some((url) => url.includes('/stats/overview'))).toBe(true);
+    expect(
+      requests.filter((url) => operation.test(url)),
+      path,
+    ).toEqual([]);
+  }
+  const csv = page.getByRole('button', { name: 'CSV' });
+  await expect.poll(() => csv.getAttribute('aria-disabled')).toBe('true');
+  expect(await page.locator('a[download]').count()).toBe(0);
+  expect(await csv.getAttribute('title')).toBe('Correct the query to export events.');
+  noFaults(visit);
+  await visit.context.close();
+});
 
 it('has words to press, and terms in place of the filters of earlier addresses', async () => {
   const visit = await view(hub.url, { cookie });

@@ -26,7 +26,7 @@ export function useHostedPages<N extends HostedOperation>(
   operation: N,
   input: HostedInput,
   onward: (page: HostedReply<N>) => Onward | null,
-  options: { readonly own?: boolean; readonly moving?: Moving } = {},
+  options: { readonly own?: boolean; readonly moving?: Moving; readonly enabled?: boolean } = {},
 ) {
   type PeriodPage = HostedReply<N> & { readonly period: object };
   return useInfiniteQuery<PeriodPage, ApiError, { pages: PeriodPage[] }, readonly unknown[], NextPage | null>(
@@ -49,6 +49,7 @@ export function useHostedPages<N extends HostedOperation>(
         const fields = onward(page);
         return fields && { onward: fields, period: page.period };
       },
+      enabled: options.enabled ?? true,
     },
   );
 }

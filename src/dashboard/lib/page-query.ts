@@ -18,12 +18,12 @@ export interface QueryLanguage {
 }
 
 export interface PageQuery {
+  /** Pages send nothing while the text has a mistake. */
   readonly text: string;
   /** Null if the text has a mistake. */
   readonly query: Query | null;
+  /** The mistake; null if the text has none. */
   readonly problem: QueryProblem | null;
-  /** The text for the hub: empty while it has a mistake. */
-  readonly q: string;
   readonly change: (text: string) => void;
 }
 
@@ -58,9 +58,7 @@ export function usePageQuery(language: QueryLanguage): PageQuery {
   const read = useMemo(() => parseQuery(text, language.grammar), [text, language]);
   return {
     text,
-    ...('problem' in read
-      ? { query: null, problem: read.problem, q: '' }
-      : { query: read.query, problem: null, q: text }),
+    ...('problem' in read ? { query: null, problem: read.problem } : { query: read.query, problem: null }),
     change: (next) => change({ q: next, peek: undefined }),
   };
 }

@@ -11,6 +11,11 @@ import { serverNow } from '../lib/server-time.ts';
 import { middleCut, visible } from '../lib/text.ts';
 import { Button, Empty } from './parts.tsx';
 
+/** In place of a list while the query of its page has a mistake. @param items plural */
+export const NoSearch = ({ items }: { readonly items: string }): JSX.Element => (
+  <Empty title="No search with this query" text={`Correct the query to see ${items}.`} />
+);
+
 interface NoMatchProps {
   readonly title: string;
   /** The query of the page; absent: the page has none. */

@@ -12,7 +12,7 @@ import { ActButton } from '../../ui/act-button.tsx';
 import { Choice } from '../../ui/choice.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
-import { NoMatch } from '../../ui/no-match.tsx';
+import { NoMatch, NoSearch } from '../../ui/no-match.tsx';
 import { Button, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
@@ -61,7 +61,7 @@ const agentLanguage: QueryLanguage = {
 
 function Fleet(): JSX.Element {
   const page = usePageQuery(agentLanguage);
-  const { q } = page;
+  const { text: q, problem } = page;
   const env = useEnv();
   const [selectedIds, setSelected] = useState<ReadonlySet<string>>(new Set());
   const query = {
@@ -69,7 +69,7 @@ function Fleet(): JSX.Element {
     ...(env ? { env } : {}),
     ...(q ? { q } : {}),
   };
-  const agentsQuery = usePages('listAgents', { query });
+  const agentsQuery = usePages('listAgents', { query }, { enabled: problem === null });
   const rows = usePageRows(agentsQuery, ({ reply }) => reply);
   // Another environment or query may leave out selected agents.
   const selected = useMemo(
@@ -104,28 +104,32 @@ function Fleet(): JSX.Element {
           Agents changed. Show current agents
         </button>
       )}
-      <PeekList
-        query={agentsQuery}
-        name="agents"
-        grid="Agents"
-        rows={rows}
-        columns={agentColumns}
-        keyOf={(row) => row.agent_id}
-        selected={selected}
-        onSelect={setSelected}
-        bar={loadedText(rows.length, 'agent', agentsQuery.hasNextPage)}
-        empty={
-          <NoMatch
-            title={q || env ? 'No agents match these filters' : 'No agents yet'}
-            text="Agents appear here when they connect or report a call with an API key."
-            query={page}
-            grammar={agentGrammar}
-          />
-        }
-        linkOf={(row) => linkTo.agent(row.agent_id)}
-        title={(row) => `Agent ${row.agent_id}`}
-        peek={(row) => <AgentDetail id={row.agent_id} isPeek />}
-      />
+      {problem ? (
+        <NoSearch items="agents" />
+      ) : (
+        <PeekList
+          query={agentsQuery}
+          name="agents"
+          grid="Agents"
+          rows={rows}
+          columns={agentColumns}
+          keyOf={(row) => row.agent_id}
+          selected={selected}
+          onSelect={setSelected}
+          bar={loadedText(rows.length, 'agent', agentsQuery.hasNextPage)}
+          empty={
+            <NoMatch
+              title={q || env ? 'No agents match these filters' : 'No agents yet'}
+              text="Agents appear here when they connect or report a call with an API key."
+              query={page}
+              grammar={agentGrammar}
+            />
+          }
+          linkOf={(row) => linkTo.agent(row.agent_id)}
+          title={(row) => `Agent ${row.agent_id}`}
+          peek={(row) => <AgentDetail id={row.agent_id} isPeek />}
+        />
+      )}
     </>
   );
 }

@@ -46,9 +46,10 @@ export const inboxLanguage: QueryLanguage = {
   textOf: textOfValues(approvalGrammar, { search: null, status: 'is' }),
 };
 
+/** @param page its query has no mistake */
 export function History({ page }: { readonly page: PageQuery }): JSX.Element {
   const env = useEnv();
-  const { q } = page;
+  const { text: q } = page;
   const query = { limit: pageSize, ...(env ? { env } : {}), ...(q ? { q } : {}) };
   const approvalsQuery = usePages('listApprovals', { query });
   const rows = usePageRows(approvalsQuery, ({ reply }) => reply.filter((one) => one.status !== 'pending'));

@@ -2,12 +2,13 @@
 import './approvals.css';
 import type { JSX } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
-import { usePageQuery } from '../../lib/page-query.ts';
+import { type PageQuery, usePageQuery } from '../../lib/page-query.ts';
 import { readOn, useCall, useFirstRow, useIsOld, usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { count, counted, maxRows } from '../../lib/text.ts';
 import { Views } from '../../ui/list.tsx';
 import { usePhone } from '../../ui/narrow.ts';
+import { NoSearch } from '../../ui/no-match.tsx';
 import { Empty, PageHead, Skeleton } from '../../ui/parts.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -24,12 +25,13 @@ const laterPage = { limit: 500 };
 type View = 'pending' | 'mine' | 'snoozed' | 'decided';
 
 /** The list of a view, by deadline; `total` is the number of pending calls at the hub. */
-function usePending(view: View, q: string) {
+function usePending(view: View, { text: q, problem }: PageQuery) {
   const env = useEnv();
   const first = waitingInput(env);
   const text = [view === 'mine' ? 'is:mine' : '', q].filter((part) => part !== '').join(' ');
   const query = { ...first.query, ...(text === '' ? {} : { q: text }) };
-  const pending = usePages('listApprovals', { query }, { laterQuery: laterPage, keep: true });
+  const options = { laterQuery: laterPage, keep: true, enabled: problem === null };
+  const pending = usePages('listApprovals', { query }, options);
   const isOld = useIsOld(pending, `${env} ${text}`);
   // Calls of another view do not open in this one.
   const isOfOther = useIsOld(pending, view === 'mine' ? 'mine' : 'all');
@@ -43,8 +45,8 @@ export default function Approvals(): JSX.Element {
   const [filters] = useFilters();
   const page = usePageQuery(inboxLanguage);
   const view = (filters.view ?? 'pending') as View;
-  const { q } = page;
-  const { pending, isOld, isOfOther, list, total, isCut } = usePending(view, q);
+  const { text: q, problem } = page;
+  const { pending, isOld, isOfOther, list, total, isCut } = usePending(view, page);
   const isSnoozed = useSnoozed();
   const { user_id: me } = useSignedIn();
   const isWhole = !isCut && !isOld && q === '' && view !== 'mine' && pending.data !== undefined;
@@ -65,7 +67,7 @@ export default function Approvals(): JSX.Element {
   const snoozedCount = useSnoozedCount();
   const isFull = list.length >= maxRows;
   const mayHaveMore = !isFull && (view !== 'snoozed' || visible.length < snoozedCount);
-  useFirstRow(pending, view === 'decided' || visible.length > 0 || !mayHaveMore);
+  useFirstRow(pending, problem !== null || view === 'decided' || visible.length > 0 || !mayHaveMore);
   return (
     <div className="page approvals-page">
       <PageHead
@@ -89,7 +91,9 @@ export default function Approvals(): JSX.Element {
           placeholder="tool:refund args.amount:>500 agent:ci-*"
           values={valuesOf(list)}
         />
-        {view === 'decided' ? (
+        {problem ? (
+          <NoSearch items="approvals" />
+        ) : view === 'decided' ? (
           <History page={page} />
         ) : (
           <QueryResult

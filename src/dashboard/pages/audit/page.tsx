@@ -14,7 +14,7 @@ import { loadedText, plainJson, visible } from '../../lib/text.ts';
 import { envsColumn, instantColumn, proseColumn, wordColumn } from '../../ui/columns.tsx';
 import { PeekList, Views } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
-import { NoMatch } from '../../ui/no-match.tsx';
+import { NoMatch, NoSearch } from '../../ui/no-match.tsx';
 import { Button, Data, PageHead, Time } from '../../ui/parts.tsx';
 import { QueryBar } from '../../ui/query-bar.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -81,18 +81,18 @@ function rangeOfAudit(search: Search): Moving {
 }
 
 /** The loaded entries. They follow new ones by themselves as long as nobody reads further down. */
-function useEntries(filter: object) {
+function useEntries(filter: object, enabled: boolean) {
   const [search] = useFilters();
   const query = { limit: 100, ...filter };
   const moving = rangeOfAudit(search);
-  const auditQuery = useHostedPages('hostedListAudit', { query }, byCursor, { own: true, moving });
+  const auditQuery = useHostedPages('hostedListAudit', { query }, byCursor, { own: true, moving, enabled });
   const rows = usePageRows(auditQuery, ({ entries }) => entries);
   const { peek } = search;
   // The stream refreshes this small list; polling covers what the stream does not announce.
   const newest = useHosted(
     'hostedListAudit',
     { query: { limit: 1, ...filter } },
-    { refetchMs: lookMs, moving },
+    { refetchMs: lookMs, moving, enabled },
   );
   const head = newest.data?.entries[0]?.id;
   const isOld =
@@ -109,11 +109,13 @@ export default function Audit(): JSX.Element {
   const me = useSignedIn();
   const [{ view = 'people' }] = useFilters();
   const page = usePageQuery(auditLanguage);
-  const { auditQuery, rows, hasHiddenEntries } = useEntries({
-    ...(page.q ? { q: page.q } : {}),
+  const { text: q, problem } = page;
+  const filter = {
+    ...(q ? { q } : {}),
     ...(actors[view] ? { actor_type: actors[view] } : {}),
     scope: 'all',
-  });
+  };
+  const { auditQuery, rows, hasHiddenEntries } = useEntries(filter, problem === null);
   return (
     <div className="page">
       <PageHead
@@ -142,28 +144,32 @@ export default function Audit(): JSX.Element {
             Show new entries
           </button>
         )}
-        <PeekList
-          query={auditQuery}
-          name="audit entries"
-          rows={rows}
-          columns={columns}
-          keyOf={(entry) => entry.id}
-          nameOf={(entry) => visible(entry.summary).slice(0, 200)}
-          bar={loadedText(rows.length, 'entry', auditQuery.hasNextPage, 'entries')}
-          empty={
-            <NoMatch
-              title="No entries match these filters"
-              text="Entries appear here when somebody changes or decides something."
-              query={page}
-              grammar={auditGrammar}
-              hasRange
-            />
-          }
-          title={() => 'Audit entry'}
-          peek={(entry) => (
-            <One entry={entry} onActor={(who) => page.change(auditLanguage.textOf({ actor: who }))} />
-          )}
-        />
+        {problem ? (
+          <NoSearch items="entries" />
+        ) : (
+          <PeekList
+            query={auditQuery}
+            name="audit entries"
+            rows={rows}
+            columns={columns}
+            keyOf={(entry) => entry.id}
+            nameOf={(entry) => visible(entry.summary).slice(0, 200)}
+            bar={loadedText(rows.length, 'entry', auditQuery.hasNextPage, 'entries')}
+            empty={
+              <NoMatch
+                title="No entries match these filters"
+                text="Entries appear here when somebody changes or decides something."
+                query={page}
+                grammar={auditGrammar}
+                hasRange
+              />
+            }
+            title={() => 'Audit entry'}
+            peek={(entry) => (
+              <One entry={entry} onActor={(who) => page.change(auditLanguage.textOf({ actor: who }))} />
+            )}
+          />
+        )}
       </Views>
     </div>
   );

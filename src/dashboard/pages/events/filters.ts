@@ -8,7 +8,7 @@ import { envs } from '../../lib/search.ts';
 
 export type EventFilters = NonNullable<Input<'eventFacets'>['query']>;
 
-/** @param q the text of a query without a mistake */
+/** @param q the text of a query; with a mistake, nothing sends the filter */
 export function filterOf({ env }: Search, q: string, span: Span): EventFilters {
   const filters: { [name: string]: string } = { since: new Date(span.from).toISOString() };
   if (!span.open) filters.until = new Date(span.until).toISOString();

@@ -18,8 +18,8 @@ import { useFrames } from '../../live/use-frames.ts';
 import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Views } from '../../ui/list.tsx';
-import { NoMatch } from '../../ui/no-match.tsx';
-import { Button, Empty, PageHead, PreciseTime } from '../../ui/parts.tsx';
+import { NoMatch, NoSearch } from '../../ui/no-match.tsx';
+import { Button, PageHead, PreciseTime } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Split } from '../../ui/split.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
@@ -84,12 +84,11 @@ function Searched(): JSX.Element {
   const span = spanOf(search, useNow(minuteMs));
   const eventQuery = useEventQuery();
   const isWrong = eventQuery.problem !== null;
-  const filter = filterOf(search, isWrong ? '' : eventQuery.text, span);
+  const filter = filterOf(search, eventQuery.text, span);
   const [follow, setFollow] = useState(true);
   const list = useList(filter, span, !isWrong);
   // Counts are far more expensive for the hub than rows, so they are requested after the rows.
-  const hasRows = list.eventsQuery.data !== undefined || list.eventsQuery.isError;
-  const hasCounts = hasRows && !isWrong;
+  const hasCounts = list.eventsQuery.data !== undefined || list.eventsQuery.isError;
   // Of a query that reads arguments or reasons, the loaded rows are counted: the hub would read everything again.
   const hasSample = list.isSample || eventQuery.hasText;
   const sampleRows = hasSample ? list.rows : null;
@@ -116,12 +115,12 @@ function Searched(): JSX.Element {
           >
             {follow && span.open ? 'Pause' : 'Follow live'}
           </Button>
-          <Export command="exportNdjson" format="ndjson" filter={filter} />
-          <Export command="exportCsv" format="csv" filter={filter} />
+          <Export command="exportNdjson" format="ndjson" filter={filter} isWrong={isWrong} />
+          <Export command="exportCsv" format="csv" filter={filter} isWrong={isWrong} />
         </div>
       </div>
-      {isWrong && list.eventsQuery.data === undefined ? (
-        <Empty title="No search with this query" text="Correct the query to see events." />
+      {isWrong ? (
+        <NoSearch items="events" />
       ) : (
         <>
           <Histogram filter={filter} span={span} enabled={hasCounts} sampleRows={sampleRows} />
@@ -159,13 +158,24 @@ function Export({
   command,
   format,
   filter,
+  isWrong,
 }: {
   readonly command: 'exportNdjson' | 'exportCsv';
   readonly format: 'ndjson' | 'csv';
   readonly filter: EventFilters;
+  /** The query has a mistake. */
+  readonly isWrong: boolean;
 }): JSX.Element {
   const link = useRef<HTMLAnchorElement>(null);
-  useCommand(command, () => link.current?.click());
+  const why = isWrong ? 'Correct the query to export events.' : null;
+  useCommand(command, () => link.current?.click(), { why });
+  if (isWrong) {
+    return (
+      <Button icon="download" cannot={why}>
+        {format.toUpperCase()}
+      </Button>
+    );
+  }
   return (
     <a
       ref={link}

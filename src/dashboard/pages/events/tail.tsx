@@ -15,6 +15,7 @@ import { Tail, type TailRow, type TailState } from '../../live/tail.ts';
 import { instantColumn } from '../../ui/columns.tsx';
 import { ZoneSelect } from '../../ui/form.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
+import { NoSearch } from '../../ui/no-match.tsx';
 import { Button, Empty, PreciseTime } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -69,7 +70,7 @@ export function TailView(): JSX.Element {
   const [env] = useFilter('env');
   const { text, problem } = useEventQuery();
   const query = tailQuery(env);
-  return <Following key={query} query={query} rest={problem ? '' : text} />;
+  return problem ? <NoSearch items="events" /> : <Following key={query} query={query} rest={text} />;
 }
 
 interface Held {

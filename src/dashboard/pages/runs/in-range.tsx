@@ -27,12 +27,18 @@ const emptyPages = (pages: readonly { readonly runs: readonly Run[] }[], visible
 };
 
 /**
+ * @param enabled false requests nothing
  * @returns the pages, with `hasNextPage` false where only a press on a button reads on; that button; the runs of the
  *   range; the text of the bar above them; and the text in place of no runs while older ones are not searched
  */
-export function useRunsInRange(filters: NonNullable<HostedInput['query']>, env: string | undefined) {
+export function useRunsInRange(
+  filters: NonNullable<HostedInput['query']>,
+  env: string | undefined,
+  enabled = true,
+) {
   const [search] = useFilters();
-  const runsQuery = useHostedPages('hostedListRuns', { query: { limit: 100, ...filters } }, byCursor);
+  const query = { limit: 100, ...filters };
+  const runsQuery = useHostedPages('hostedListRuns', { query }, byCursor, { enabled });
   const loaded = usePageRows(runsQuery, ({ runs }) => runs);
   const span = spanOf(search, useNow(minuteMs));
   const rows = loaded.filter((run) => isInRange(run, span, env));

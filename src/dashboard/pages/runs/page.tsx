@@ -10,7 +10,7 @@ import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { PeekList } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
-import { NoMatch } from '../../ui/no-match.tsx';
+import { NoMatch, NoSearch } from '../../ui/no-match.tsx';
 import { Empty, PageHead } from '../../ui/parts.tsx';
 import { QueryBar, StateTerms } from '../../ui/query-bar.tsx';
 import { Failed } from '../../ui/query-result.tsx';
@@ -31,8 +31,10 @@ const linkOf = (run: Run) => linkTo.run(run.agent_id, run.session_id);
 
 export default function Runs(): JSX.Element {
   const page = usePageQuery(runLanguage);
-  const isNarrowed = page.q !== '';
-  const { query, total, rows, bar, cutOff } = useRunsInRange(isNarrowed ? { q: page.q } : {}, useEnv());
+  const { text: q, problem } = page;
+  const isNarrowed = q !== '';
+  const runs = useRunsInRange(isNarrowed ? { q } : {}, useEnv(), problem === null);
+  const { query, total, rows, bar, cutOff } = runs;
   return (
     <div className="page">
       <PageHead
@@ -45,26 +47,30 @@ export default function Runs(): JSX.Element {
         query={page}
         words={['running', 'pending', 'denied', 'completed', 'stale']}
       />
-      <PeekList
-        name="runs"
-        query={query}
-        rows={rows}
-        onEnd={() => readOn(query)}
-        columns={runColumns}
-        keyOf={keyOf}
-        linkOf={linkOf}
-        bar={bar}
-        empty={
-          cutOff ??
-          (total !== 0 || isNarrowed ? (
-            <NoMatch title="No runs match these filters" query={page} grammar={runGrammar} hasRange />
-          ) : (
-            <NoRuns />
-          ))
-        }
-        title={(run) => `Run ${run.session_id}`}
-        peek={(run) => <RunDetail agent={run.agent_id} session={run.session_id} isPeek />}
-      />
+      {problem ? (
+        <NoSearch items="runs" />
+      ) : (
+        <PeekList
+          name="runs"
+          query={query}
+          rows={rows}
+          onEnd={() => readOn(query)}
+          columns={runColumns}
+          keyOf={keyOf}
+          linkOf={linkOf}
+          bar={bar}
+          empty={
+            cutOff ??
+            (total !== 0 || isNarrowed ? (
+              <NoMatch title="No runs match these filters" query={page} grammar={runGrammar} hasRange />
+            ) : (
+              <NoRuns />
+            ))
+          }
+          title={(run) => `Run ${run.session_id}`}
+          peek={(run) => <RunDetail agent={run.agent_id} session={run.session_id} isPeek />}
+        />
+      )}
     </div>
   );
 }
