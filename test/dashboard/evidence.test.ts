@@ -114,3 +114,24 @@ it('saves the bundle of one run, and the chain of a period that the offline chec
   noFaults(visit);
   await visit.context.close();
 });
+
+it('keeps the instants of a period when the time zone changes', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto('/dashboard/evidence');
+  const range = page.getByRole('form', { name: 'Range of the audit chain' });
+  await range.getByLabel('From (local time)').fill('2026-01-05T11:00');
+  await range.getByLabel('To (local time)').fill('2026-07-05T12:30');
+  const switchZone = async (): Promise<void> => {
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('menuitemcheckbox', { name: 'Show times in UTC' }).click();
+  };
+  await switchZone();
+  // Berlin is one hour ahead in winter, and two in summer.
+  await expect.poll(() => range.getByLabel('From (UTC)').inputValue()).toBe('2026-01-05T10:00');
+  expect(await range.getByLabel('To (UTC)').inputValue()).toBe('2026-07-05T10:30');
+  await page.getByRole('menuitemcheckbox', { name: 'Show times in UTC' }).click();
+  await expect.poll(() => range.getByLabel('From (local time)').inputValue()).toBe('2026-01-05T11:00');
+  noFaults(visit);
+  await visit.context.close();
+});

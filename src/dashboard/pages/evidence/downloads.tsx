@@ -51,13 +51,24 @@ function Stop({ onStop }: { readonly onStop: () => void }): JSX.Element {
   );
 }
 
+/** The value of a date-time field for the same instant in the other zone. */
+const inOtherZone = (text: string, utc: boolean): string => {
+  const instant = instantOf(text, !utc);
+  return Number.isNaN(instant) ? text : fieldText(instant, utc);
+};
+
 /** The links of a period with the signed head of the last one. */
 export function AuditDownload(): JSX.Element {
   const { utc } = usePrefs();
-  const [{ from, to }, bind] = useFields(() => {
+  const [{ from, to }, bind, setRange] = useFields(() => {
     const span = spanOf({}, serverNow());
     return { from: fieldText(span.from, utc), to: fieldText(span.until, utc) };
   });
+  const [zoneOfFields, setZoneOfFields] = useState(utc);
+  if (zoneOfFields !== utc) {
+    setZoneOfFields(utc);
+    setRange({ from: inOtherZone(from, utc), to: inOtherZone(to, utc) });
+  }
   /** The part that is requested; null if none is. */
   const [part, setPart] = useState<number | null>(null);
   const stop = useRef<AbortController | null>(null);
