@@ -82,8 +82,9 @@ function argumentLines(args: JsonObject): ShownText {
   };
 }
 
+/** Null for a call without arguments: platforms refuse an empty text. */
 function argsOf({ toolArgs, argsBytes }: Approval): ShownText | null {
-  if (toolArgs !== null) return argumentLines(toolArgs);
+  if (toolArgs !== null) return Object.keys(toolArgs).length === 0 ? null : argumentLines(toolArgs);
   return argsBytes === 0 ? null : { text: `${argsBytes} bytes`, isCut: true };
 }
 

@@ -24,7 +24,7 @@ const escapeText = (text: string): string =>
 
 const plain = (text: string) => ({ type: 'plain_text', text, emoji: false });
 
-/** Other people's texts stand in plain_text alone, where no markup is read. */
+/** Other people's texts stand in plain_text alone, where no markup is read. The hub's own link may have markup. */
 function blocksOf(card: Card, actionPrefix: string, hasButtons = true): readonly object[] {
   const { title, facts, message, args, link, approvalId, decides } = card;
   const actionId = (action: string): string => `${actionPrefix}_${action}:${approvalId}`;
@@ -38,11 +38,12 @@ function blocksOf(card: Card, actionPrefix: string, hasButtons = true): readonly
     ...(decides === null || !hasButtons
       ? []
       : [button('approve', 'Approve', 'primary'), button('deny', 'Deny', 'danger')]),
-    // The platform reports a press of a link as well.
-    ...(link === null
+    // The platform reports a press of a link as well, which has to name an approval.
+    ...(link === null || approvalId === null
       ? []
       : [{ type: 'button', action_id: actionId('open'), text: plain('Open'), url: link }]),
   ];
+  const linkText = link !== null && approvalId === null ? `<${escapeText(link)}|Open>` : null;
   return [
     { type: 'header', text: plain(title) },
     ...(facts.length === 0
@@ -50,6 +51,7 @@ function blocksOf(card: Card, actionPrefix: string, hasButtons = true): readonly
       : [{ type: 'section', fields: facts.map(([label, value]) => plain(`${label}\n${value}`)) }]),
     ...(message === null ? [] : [{ type: 'section', text: plain(message) }]),
     ...(args === null ? [] : [{ type: 'section', text: plain(args) }]),
+    ...(linkText === null ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: linkText } }]),
     ...(elements.length === 0 ? [] : [{ type: 'actions', elements }]),
   ];
 }

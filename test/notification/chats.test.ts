@@ -1,5 +1,7 @@
 // Chats: what is written on each platform, edited when an approval ends, and decided by buttons whose callbacks are
 // proven.
+import { createHash } from 'node:crypto';
+import { fingerprintOf, readToolList } from 'reeve-agent/rules';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Operation, TestHub, UserCaller } from '../harness.ts';
 import { makeHub } from '../harness.ts';
@@ -481,6 +483,33 @@ describe('a workspace chat', () => {
     await t.call('decideApproval', { params: { approval_id: approval.id }, body: { approved: false } }, user);
     await seen(2);
     expect(shown(1)).toContain('Denied');
+  });
+
+  it.each([
+    ['with an app', () => chat('workspace_chat_app')],
+    ['without one', () => create('workspace_chat', { webhook_url: `${platforms.url}/services/T0/B0/x` })],
+  ])('%s shows a call without arguments', async (_, made) => {
+    const { id } = await made();
+    await ask({ tool_args: {} });
+    await delivered(id, 1);
+    expect(shown()).toContain('Approval requested');
+  });
+
+  it('has no button that it could not take, where a message is about no approval', async () => {
+    await chat('workspace_chat_app');
+    const observe = (description: string) => {
+      const tools = readToolList([{ name: 'read', description }]).tools.map(({ name, definition }) => ({
+        ...{ name, definition },
+        fingerprint: fingerprintOf(definition, (text) => createHash('sha256').update(text).digest('hex')),
+      }));
+      return t.call('observeTools', { body: { agent_id: 'agent-1', server: 'files', tools } }, t.key(user));
+    };
+    await observe('v1');
+    await observe('v2');
+    await seen(1);
+    expect(shown()).toContain('Tool definition changed');
+    expect(shown()).not.toContain('action_id');
+    expect(shown()).toContain('<https://hub.example/dashboard/tools/');
   });
 
   it('is believed by a signature over its exact bytes, at most 5 minutes old', async () => {

@@ -39,6 +39,9 @@ const json = (response: ServerResponse, status: number, body: object, headers = 
     .end(JSON.stringify(body));
 };
 
+/** Texts of a workspace chat's blocks have at least one character. */
+const hasEmptyText = (blocks: unknown): boolean => JSON.stringify(blocks ?? []).includes('"text":""');
+
 export async function startPlatforms(): Promise<Platforms> {
   const messages: Seen[] = [];
   const calls: Platforms['calls'] = [];
@@ -85,6 +88,7 @@ export async function startPlatforms(): Promise<Platforms> {
   function workspace(method: string, { body, headers }: Received, response: ServerResponse): unknown {
     if (headers.authorization !== `Bearer ${appToken}`)
       return json(response, 200, { ok: false, error: 'invalid_auth' });
+    if (hasEmptyText(body.blocks)) return json(response, 200, { ok: false, error: 'invalid_blocks' });
     if (method === 'chat.postMessage') {
       const ts = `${post(body).id}.000100`;
       // A name is answered with an id.
@@ -121,6 +125,10 @@ export async function startPlatforms(): Promise<Platforms> {
       else json(response, 401, { ok: false, error_code: 401, description: 'Unauthorized' });
     } else if (path.startsWith('/chat.')) workspace(path.slice(1), received, response);
     else if (path.startsWith('/services/')) {
+      if (hasEmptyText(received.body.blocks)) {
+        response.writeHead(400, { 'Content-Type': 'text/html' }).end('invalid_blocks');
+        return true;
+      }
       post(received.body);
       response.writeHead(200, { 'Content-Type': 'text/html' }).end('ok');
     } else community(path, received, response);

@@ -39,6 +39,11 @@ describe('a card', () => {
     );
   });
 
+  it('decides a call without arguments, and has no empty text for them', () => {
+    const card = requested({ toolArgs: {}, argsBytes: 2 });
+    expect([card.args, card.decides === null]).toEqual([null, false]);
+  });
+
   it('decides what it shows whole, and keeps every text on its line', () => {
     const card = requested({ toolName: 'rm\nEnvironment: staging', toolArgs: { 'a\nb': 'c\nd' } });
     expect(card.decides).not.toBeNull();
