@@ -80,9 +80,9 @@ class StreamedExports implements Exports {
     const permit = this.#admission.take({ tenantId }, 'exports');
     try {
       const answer = await this.#readOn(principal, request);
-      if (answer.isExpired || answer.lines.length === 0) return answer;
-      // An export is recorded where it begins, before its first line is sent.
-      if (request.after === null) {
+      if (answer.isExpired) return answer;
+      // An export is recorded where it begins, before its first line or the cursor to later ones is sent.
+      if (request.after === null && (answer.lines.length > 0 || answer.next !== null)) {
         const by = auditActor(principal);
         const note = noteOf({ clock, secrets }, tenantId, by, {
           action: 'user.exported_events',

@@ -25,11 +25,12 @@ function slowStore() {
 describe('a reader of staging beside many lines of production', () => {
   it('gets empty answers that say that they are not the end, and then its line', async () => {
     const { list, clock } = slowStore();
+    let notes = 0;
     const ports = {
       admission: new Admission(new ManualClock()),
       store: {
         exports: { list } satisfies { readonly [M in keyof ExportStore]?: unknown },
-        audit: { append: async () => {} },
+        audit: { append: async () => void notes++ },
       },
       clock,
       secrets: { uuid: () => '0', token: () => '0' },
@@ -65,6 +66,8 @@ describe('a reader of staging beside many lines of production', () => {
       after = answer.next;
     }
     expect(emptyAnswers).toBeGreaterThan(1);
+    // The beginning is recorded, although its answer has no line.
+    expect(notes).toBe(1);
     const end = await exports.list(reader, {
       kind: 'events',
       format: 'native',
