@@ -164,6 +164,8 @@ it('is a channel whose latest three attempts failed, for operators', async () =>
     { body: { name: 'ops', channel_type: 'webhook', config } },
     user,
   );
+  const request = { tool_name: 'x', message: 'ok?', timeout: 3600 };
+  const approvalId = (await t.call('createApproval', { body: request }, key)).body.id;
   const now = t.clock.now();
   const attempt = (hoursAgo: number, failure: 'status' | 'timeout' | null) => ({
     at: now - hoursAgo * 3_600_000,
@@ -173,7 +175,7 @@ it('is a channel whose latest three attempts failed, for operators', async () =>
   });
   const record = (...log: ReturnType<typeof attempt>[]) =>
     t.hub.store.deliveries.create(
-      aDelivery({ tenantId: user.tenantId, channelId: body.id, createdAt: now, log }),
+      aDelivery({ tenantId: user.tenantId, channelId: body.id, approvalId, createdAt: now, log }),
     );
   await record(attempt(5, 'status'), attempt(3, 'status'));
   await record(attempt(4, null), attempt(2, 'status'));
@@ -189,6 +191,13 @@ it('is a channel whose latest three attempts failed, for operators', async () =>
     facts: { channel_kind: 'webhook' },
   });
   expect(await attention({ ...user, roles: [{ role: 'operator', env: '*' }] })).toHaveLength(1);
+  // Others know what they see: three attempts of production, none of staging.
+  const operatorOf = (env: 'production' | 'staging') => ({
+    ...user,
+    roles: [{ role: 'operator', env }] as const,
+  });
+  expect(await attention(operatorOf('production'))).toEqual([{ ...item, env: 'production' }]);
+  expect(await attention(operatorOf('staging'))).toEqual([]);
   expect(await attention({ ...user, roles: [{ role: 'viewer', env: '*' }] })).toEqual([]);
 });
 

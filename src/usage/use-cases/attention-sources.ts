@@ -8,6 +8,7 @@ import type { Deployment } from '../../deployment/record.ts';
 import { policyVersionOf } from '../../event/record.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
 import { withContractEntries } from '../../event/rules/query/contract-entries.ts';
+import type { Delivery } from '../../notification/record.ts';
 import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import type { Env } from '../../shared/ids.ts';
 import { refuses } from '../../shared/storage.ts';
@@ -254,15 +255,32 @@ export async function waitingTools(
 
 const failuresInARow = 3;
 
-export async function failingDeliveries(
+/** The environment of a delivery's approval or tool definition; null if that is gone. */
+async function envOf(
   { store }: AttentionPorts,
+  { tenantId, approvalId, event }: Delivery,
+): Promise<Env | null> {
+  const isAboutTool = event === 'tool_definition_changed';
+  return (await (isAboutTool ? store.tools : store.approvals).get(tenantId, approvalId))?.env ?? null;
+}
+
+/** Of the newest deliveries of each channel; with an environment, of those among them that are about it. */
+export async function failingDeliveries(
+  ports: AttentionPorts,
   tenantId: string,
+  env: Env | null = null,
 ): Promise<readonly AttentionItem[]> {
+  const { store } = ports;
   const { items } = await store.channels.list(tenantId, firstPage);
   const lists = await Promise.all(
-    items.map(
-      async ({ id }) => (await store.deliveries.list(tenantId, id, {}, { limit: 10, offset: 0 })).items,
-    ),
+    items.map(async ({ id }) => {
+      const deliveries = (await store.deliveries.list(tenantId, id, {}, { limit: 10, offset: 0 })).items;
+      // Nearly always: then nobody has to know their environments.
+      if (deliveries.every(({ log }) => log.every(({ failure }) => failure === null))) return [];
+      if (env === null) return deliveries;
+      const envs = await Promise.all(deliveries.map((delivery) => envOf(ports, delivery)));
+      return deliveries.filter((_, i) => envs[i] === env);
+    }),
   );
   return items.flatMap(({ id, name, kind }, i) => {
     const attempts = (lists[i] ?? []).flatMap(({ log }) => log).sort((a, b) => b.at - a.at);
@@ -272,7 +290,7 @@ export async function failingDeliveries(
     return {
       kind: 'delivery_failing' as const,
       severity: 'high' as const,
-      env: null,
+      env,
       subject: { type: 'channel' as const, id, name },
       since: failures.at(-1)?.at ?? null,
       deadline: null,

@@ -1,6 +1,6 @@
 // Items that need attention now: one list from all sources, computed at most once in 5 seconds for a tenant and
 // environment, whoever asks.
-import { holdsRole, listedEnvs, requireRole } from '../../shared/access.ts';
+import { holdsRole, listedEnvs, requireRole, seesEnv } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { type Env, environments, isInFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -34,6 +34,7 @@ const environmentSources = [
   silentAgents,
   unableAgents,
   waitingTools,
+  failingDeliveries,
 ];
 const tenantSources = [failingDeliveries, expiringKeys, storeTrouble];
 
@@ -89,8 +90,12 @@ export function createAttention(ports: AttentionPorts): Attention {
         inTenant(tenantId),
         ...envs.map((one) => inEnvironment(tenantId, one)),
       ]);
+      // A channel serves all environments: who does not see all has an item of each that it sees.
+      const isWhole = principal.envRoles === null || environments.every((one) => seesEnv(principal, one));
       const mayRead = (item: AttentionItem): boolean =>
-        (item.env === null || isInFilter(visibleEnvs, item.env)) && holdsRole(principal, item.role, item.env);
+        (item.env === null || isInFilter(visibleEnvs, item.env)) &&
+        (item.kind !== 'delivery_failing' || (item.env === null) === isWhole) &&
+        holdsRole(principal, item.role, item.env);
       return lists.flat().filter(mayRead).sort(byUrgency).slice(0, maxItems);
     },
   };
