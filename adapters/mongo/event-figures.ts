@@ -9,6 +9,7 @@ import {
   verdictsOf,
 } from '../../src/event/record.ts';
 import { type Facet, facetOf } from '../../src/event/rules/facet.ts';
+import { contractsOf } from '../../src/event/rules/query/contract-entries.ts';
 import { verdictWords } from '../../src/event/rules/query/match.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
@@ -44,6 +45,14 @@ const eachOf = (list: object | string) => [
   { $match: { value: { $ne: null } } },
 ];
 
+/** Mapped, because one server of this protocol finds nothing by a path through a list. */
+const decisionNames = {
+  $setUnion: [
+    ['$decisionName'],
+    { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
+  ],
+};
+
 /** The values of a document that a facet counts, one after another. */
 const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
   agentId: valueIn('$agentId'),
@@ -51,13 +60,7 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
   verdict: eachOf('$verdicts'),
   firstVerdict: valueIn(countedAsOf(verdictWords)),
   mode: valueIn('$mode'),
-  // Mapped, because one server of this protocol finds nothing by a path through a list.
-  decisionName: eachOf({
-    $setUnion: [
-      ['$decisionName'],
-      { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
-    ],
-  }),
+  decisionName: eachOf(decisionNames),
   env: valueIn('$env'),
 };
 
@@ -65,7 +68,7 @@ export function mongoEventFigures(
   events: Collection<EventRow>,
 ): Pick<EventStore, 'facets' | 'count' | 'histogram' | 'counts'> {
   return {
-    async facets(tenantId, filter, limit) {
+    async facets(tenantId, filter, limit, entries) {
       const $match = { ...eventQuery(tenantId, filter), sample: { $exists: false } };
       const by = async (facet: FacetName): Promise<readonly [FacetName, Facet]> => {
         const groups = await events
@@ -77,9 +80,24 @@ export function mongoEventFigures(
         const counts = new Map(groups.map(({ _id, n }) => [fromBsonText(_id), n]));
         return [facet, facetOf(counts, limit)];
       };
+      const byContract = async (): Promise<readonly [FacetName, Facet]> => {
+        const groups = await events
+          .aggregate<{ readonly _id: readonly (string | null)[]; readonly n: number }>(
+            [{ $match }, ...valueIn(decisionNames), { $group: { _id: '$value', n: { $sum: 1 } } }],
+            bounded,
+          )
+          .toArray();
+        const counts = new Map<string, number>();
+        for (const { _id, n } of groups) {
+          const names = _id.map((name) => (name === null ? null : fromBsonText(name)));
+          for (const id of contractsOf(names, entries)) counts.set(id, (counts.get(id) ?? 0) + n);
+        }
+        return ['decisionName', facetOf(counts, limit)];
+      };
+      const hasEntries = entries !== undefined && entries.size > 0;
       const [count, ...facets] = await Promise.all([
         events.aggregate<{ readonly n: number }>([{ $match }, { $count: 'n' }], bounded).toArray(),
-        ...facetNames.map(by),
+        ...facetNames.map((facet) => (facet === 'decisionName' && hasEntries ? byContract() : by(facet))),
       ]);
       return { events: count[0]?.n ?? 0, by: Object.fromEntries(facets) as Facets['by'] };
     },

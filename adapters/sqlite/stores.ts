@@ -50,7 +50,7 @@ function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWri
     ...writes,
     ...eventPages(db),
     get: (tenantId, id) => eventOf(db, tenantId, id),
-    facets: (tenantId, filter, limit) => facets(db, tenantId, filter, limit),
+    facets: (tenantId, filter, limit, entries) => facets(db, tenantId, filter, limit, entries),
     count: (tenantId, filter) => countFitting(db, tenantId, filter),
     series: (tenantId, request) => series(db, tenantId, request),
     seriesTotals: (tenantId, scope, limit) => seriesTotals(db, tenantId, scope, limit),

@@ -175,8 +175,14 @@ export interface EventStore {
   /**
    * Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs
    * among the events that fit; at most `limit` values each.
+   * @param entries contracts by their other names: an event counts once for its contract
    */
-  facets(tenantId: string, filter: EventFilter, limit: number): Promise<Facets>;
+  facets(
+    tenantId: string,
+    filter: EventFilter,
+    limit: number,
+    entries?: ContractNames['entries'],
+  ): Promise<Facets>;
   /** Number of events that fit. */
   count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */

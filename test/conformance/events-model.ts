@@ -147,7 +147,12 @@ function histogram(list: readonly Kept[], f: EventFilter, width: number) {
   return [...buckets].sort(([a], [b]) => a - b).map(([start, counts]) => ({ start, ...counts }));
 }
 
-function facets(list: readonly Kept[], f: EventFilter, limit: number): Facets {
+function facets(
+  list: readonly Kept[],
+  f: EventFilter,
+  limit: number,
+  entries: ReadonlyMap<string, string> = new Map(),
+): Facets {
   const found = list.filter((e) => fits(e, f));
   const by = (valuesOf: (e: Kept) => readonly string[]) => {
     const counts = new Map<string, number>();
@@ -164,7 +169,7 @@ function facets(list: readonly Kept[], f: EventFilter, limit: number): Facets {
       verdict: by((e) => [e.verdict, ...e.outcomes.map((o) => o.verdict)]),
       firstVerdict: by((e) => [verdictWordOf(e.verdict, e.mode)]),
       mode: by((e) => [e.mode]),
-      decisionName: by(namesOf),
+      decisionName: by((e) => namesOf(e).map((name) => entries.get(name) ?? name)),
       env: by((e) => [e.env]),
     },
   };
@@ -210,6 +215,12 @@ export function eventsModelContract(name: string, open: Open): void {
                   expect(await store.events.histogram(tenantId, f, width)).toEqual(histogram(list, f, width));
                 }
                 expect(await store.events.facets(tenantId, f, 2)).toEqual(facets(list, f, 2));
+                const [one, ...others] = new Set(list.flatMap(namesOf));
+                const entries = new Map(
+                  one === undefined ? [] : others.map((other) => [other, one] as const),
+                );
+                const merged = await store.events.facets(tenantId, f, 2, entries);
+                expect(merged).toEqual(facets(list, f, 2, entries));
                 expect(await store.events.count(tenantId, f)).toBe(facets(list, f, 2).events);
                 const [since, active] = [t0 + limit - 3, t0 + limit];
                 expect(await store.events.counts(tenantId, f.env, since, active)).toEqual(

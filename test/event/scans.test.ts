@@ -48,7 +48,7 @@ const answer = async (request: number, page: EventPage): Promise<void> => {
 };
 
 const counts = {
-  facets: async (who: Principal) => scans.facets(who, filter, 5, budgetMs),
+  facets: async (who: Principal) => scans.facets(who, filter, { limit: 5, budgetMs }),
   histogram: async (who: Principal) => scans.histogram(who, filter, 60_000, budgetMs),
 };
 

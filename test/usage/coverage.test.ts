@@ -264,6 +264,11 @@ it('counts a call once that two overlapping entries of one contract decided', as
     }),
   ]);
   expect((await t.call('statsOverview', {}, user)).body).toMatchObject({ contracts_triggered_24h: 1 });
+  // By the counts of the store, and by reading events.
+  for (const q of ['', '-absent']) {
+    const { facets } = (await t.call('eventFacets', { query: q ? { q } : {} }, user)).body;
+    expect(facets.decision_name.top).toEqual([{ value: 'globs', count: 2 }]);
+  }
   expect(await coverageOf()).toMatchObject({
     summary: { total_tools: 2, enforced: 2 },
     tools: [{ contract_name: 'globs' }, { contract_name: 'globs' }],

@@ -10,6 +10,7 @@ import {
 } from '../../../src/event/record.ts';
 import { facetOf } from '../../../src/event/rules/facet.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
+import { type ContractEntries, contractsOf } from '../../../src/event/rules/query/contract-entries.ts';
 import { verdictWordOf } from '../../../src/event/rules/query/match.ts';
 import type { EnvFilter } from '../../../src/shared/ids.ts';
 import type { ContractNames } from '../../../src/usage/port.ts';
@@ -122,6 +123,7 @@ export function* facets(
   tenantId: string,
   wholeFilter: EventFilter,
   limit: number,
+  entries?: ContractEntries,
 ): Steps<Facets> {
   const filter = compileFilter(wholeFilter);
   const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
@@ -146,7 +148,7 @@ export function* facets(
     for (const verdict of new Set([event.verdict, ...outcomes.map((o) => o.verdict)])) {
       add('verdict', verdict, events);
     }
-    for (const name of new Set([event.name, ...outcomes.map((o) => o.decisionName)])) {
+    for (const name of contractsOf([event.name, ...outcomes.map((o) => o.decisionName)], entries)) {
       add('decisionName', name, events);
     }
   }

@@ -9,6 +9,7 @@ import { type CountedAs, countedAs, type FacetName, facetNames } from '../record
 import type { CountableEvent } from '../rules/countable.ts';
 import { facetOf } from '../rules/facet.ts';
 import type { EventFilter } from '../rules/filter.ts';
+import { type ContractEntries, contractsOf } from '../rules/query/contract-entries.ts';
 import { verdictWordOf } from '../rules/query/match.ts';
 
 /** A scan looks at this interval whether it was ended. Milliseconds. */
@@ -30,18 +31,20 @@ export interface EventScans {
     from: string | null,
     budgetMs: number,
   ): Promise<EventPage>;
-  facets(
-    principal: Principal,
-    filter: EventFilter,
-    limit: number,
-    budgetMs: number,
-  ): Promise<Facets & CountProgress>;
+  /** @param how `limit` and `entries` as of EventStore.facets */
+  facets(principal: Principal, filter: EventFilter, how: FacetCount): Promise<Facets & CountProgress>;
   histogram(
     principal: Principal,
     filter: EventFilter,
     bucketMs: number,
     budgetMs: number,
   ): Promise<{ readonly buckets: readonly HistogramBucket[] } & CountProgress>;
+}
+
+interface FacetCount {
+  readonly limit: number;
+  readonly entries?: ContractEntries;
+  readonly budgetMs: number;
 }
 
 interface Scan {
@@ -92,8 +95,7 @@ class SlicedScans implements EventScans {
   async facets(
     principal: Principal,
     filter: EventFilter,
-    limit: number,
-    budgetMs: number,
+    { limit, entries, budgetMs }: FacetCount,
   ): Promise<Facets & CountProgress> {
     const by = Object.fromEntries(facetNames.map((name) => [name, new Map<string, number>()])) as {
       readonly [F in FacetName]: Map<string, number>;
@@ -101,7 +103,8 @@ class SlicedScans implements EventScans {
     let total = 0;
     const partial = await this.#count(principal, 'facets', filter, budgetMs, (event) => {
       total++;
-      for (const [facet, value] of facetValues(event)) by[facet].set(value, (by[facet].get(value) ?? 0) + 1);
+      for (const [facet, value] of facetValues(event, entries))
+        by[facet].set(value, (by[facet].get(value) ?? 0) + 1);
     });
     const facets = facetNames.map((name) => [name, facetOf(by[name], limit)]);
     return { events: total, by: Object.fromEntries(facets) as Facets['by'], ...partial };
@@ -203,7 +206,10 @@ export const createEventScans = (events: EventStore, clock: Clock, admission: Ad
   new SlicedScans(events, clock, admission);
 
 /** The values that an event has in each facet, each once. */
-function facetValues(event: CountableEvent): readonly (readonly [FacetName, string])[] {
+function facetValues(
+  event: CountableEvent,
+  entries: FacetCount['entries'],
+): readonly (readonly [FacetName, string])[] {
   const { outcomes } = event;
   const names = [event.decisionName, ...outcomes.map(({ decisionName }) => decisionName)];
   const verdicts = new Set([event.verdict, ...outcomes.map(({ verdict }) => verdict)]);
@@ -214,6 +220,6 @@ function facetValues(event: CountableEvent): readonly (readonly [FacetName, stri
     ['mode', event.mode],
     ['env', event.env],
     ...[...verdicts].map((verdict) => ['verdict', verdict] as const),
-    ...[...new Set(names)].flatMap((value) => (value === null ? [] : [['decisionName', value] as const])),
+    ...[...contractsOf(names, entries)].map((value) => ['decisionName', value] as const),
   ];
 }

@@ -11,7 +11,7 @@ import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { EventOrder, EventPage, Facets, HistogramBucket } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
 import type { EventFilter } from '../rules/filter.ts';
-import { facetByContract, namesContracts, withContractEntries } from '../rules/query/contract-entries.ts';
+import { namesContracts, withContractEntries } from '../rules/query/contract-entries.ts';
 import { queryTest } from '../rules/query/match.ts';
 import { narrowedByQuery } from '../rules/query/narrow.ts';
 import { createQueryReader, type QueryReader } from './query-text.ts';
@@ -154,12 +154,10 @@ class QuerySearches implements EventSearches {
     budgetMs: number = defaultBudgetMs,
   ): Promise<Facets & CountProgress> {
     const visible = narrowedByQuery(eventsSeenBy(principal, filter));
-    const counted = await (readsPayloads(visible)
-      ? this.#scans.facets(principal, visible, facetLimit, budgetMs)
-      : this.#ports.store.events.facets(principal.tenantId, visible, facetLimit));
     const entries = await this.#ports.rulings.entries(principal.tenantId);
-    const decisionName = facetByContract(counted.by.decisionName, entries);
-    return { ...counted, by: { ...counted.by, decisionName } };
+    return readsPayloads(visible)
+      ? this.#scans.facets(principal, visible, { limit: facetLimit, entries, budgetMs })
+      : this.#ports.store.events.facets(principal.tenantId, visible, facetLimit, entries);
   }
 
   async histogram(

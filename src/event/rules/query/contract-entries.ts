@@ -1,6 +1,5 @@
 // Contracts of the library in filters: a document may contain several entries for one contract, and events contain the
 // id of the entry. Pure.
-import { type Facet, facetOf } from '../facet.ts';
 import type { EventFilter } from '../filter.ts';
 import type { QueryTerm } from './parse.ts';
 import { valueTerm } from './print.ts';
@@ -32,13 +31,12 @@ export function withContractEntries<F extends EventFilter>(filter: F, entries: C
   return filter.query === undefined ? filter : { ...filter, query: { terms } };
 }
 
-/** The facet with the counts of entries added to those of their contract. */
-export function facetByContract({ top, rest }: Facet, entries: ContractEntries): Facet {
-  if (!top.some(({ value }) => entries.has(value))) return { top, rest };
-  const counts = new Map<string, number>();
-  for (const { value, count } of top) {
-    const id = entries.get(value) ?? value;
-    counts.set(id, (counts.get(id) ?? 0) + count);
-  }
-  return { top: facetOf(counts, top.length).top, rest };
-}
+/** The contracts that names of an event stand for, each once. */
+export const contractsOf = (
+  names: Iterable<string | null>,
+  entries: ContractEntries | undefined,
+): ReadonlySet<string> => {
+  const contracts = new Set<string>();
+  for (const name of names) if (name !== null) contracts.add(entries?.get(name) ?? name);
+  return contracts;
+};
