@@ -24,9 +24,8 @@ const secrets = {
 export type CarriedStore = Omit<Store, 'values'>;
 
 /** An operator's acts at one hub. */
-export function operatorOf(carried: CarriedStore, now: number) {
+export function operatorOf(carried: CarriedStore, now: number, clock = new ManualClock(now)) {
   const store = carried as Store;
-  const clock = new ManualClock(now);
   const controls: Control[] = [];
   const broadcast = {
     control: async (message: Control) => void controls.push(message),

@@ -39,6 +39,8 @@ async function beginImport(
   expiresAt: number,
 ): Promise<TenantImport | 'taken' | 'other'> {
   const { id, tenantId, name, createdAt } = request;
+  const isRemoving = async (): Promise<boolean> =>
+    (await tenants.findOne({ _id: tenantId as never, removedAt: { $lte: now } })) !== null;
   const existing = await imports.findOne({ tenantId });
   if (existing) {
     const other = fromRow<TenantImport>(existing);
@@ -57,8 +59,9 @@ async function beginImport(
         removedAt: expiresAt,
       }),
     );
-    return other;
+    return (await isRemoving()) ? 'other' : other;
   }
+  if (await isRemoving()) return 'other';
   if (await tenants.findOne({ _id: tenantId as never })) return 'taken';
   if (!(await unlessTaken(imports.insertOne(toRow(request))))) return 'other';
   const tenant = { _id: tenantId as never, name, createdAt, suspendedAt: null, removedAt: expiresAt };
@@ -70,13 +73,15 @@ async function openTenant(
   parts: Collection<PartRow>,
   tenants: Collection<Document>,
   id: string,
+  now: number,
 ): Promise<'created' | 'exists' | 'absent'> {
   const stored = await storedImport(imports, id);
   if (!stored) return 'absent';
   if (stored.isOpened) return 'exists';
   const { tenantId, suspendedAt } = stored;
   const { matchedCount } = await tenants.updateOne(
-    { _id: tenantId as never },
+    // Null: a node that died after this write opened the tenant, but did not note it in the import.
+    { _id: tenantId as never, $or: [{ removedAt: { $gt: now } }, { removedAt: null }] },
     { $set: { removedAt: null, suspendedAt } },
   );
   if (matchedCount === 0) return 'absent';
@@ -121,6 +126,6 @@ export function mongoTenantFiles(db: Db): TenantFileStore {
       const rows = await parts.find(partsOf(id)).sort({ _id: 1 }).toArray();
       return rows.map(({ _id, tenantId: _tenantId, ...part }) => part);
     },
-    open: (id) => openTenant(imports, parts, tenants, id),
+    open: (id, now) => openTenant(imports, parts, tenants, id, now),
   };
 }

@@ -60,15 +60,17 @@ function beginImport(
   expiresAt: number,
 ): TenantImport | 'taken' | 'other' {
   const { id, tenantId, name, createdAt } = request;
+  const tenant = tenants.maybe(db.get(`SELECT ${tenants.columns} FROM tenants WHERE id = ?`, [tenantId]));
+  const isRemoving = tenant !== null && tenant.removedAt !== null && tenant.removedAt <= now;
   const existing = db.get(`SELECT ${imports.columns} FROM tenant_imports WHERE tenant_id = ?`, [tenantId]);
   if (existing) {
     const other = importOf(imports.read(existing));
-    if (other.id === id) return other;
+    if (other.id === id) return isRemoving ? 'other' : other;
     if (other.isOpened) return 'taken';
     db.run('UPDATE tenants SET removed_at = min(removed_at, ?) WHERE id = ?', [now, tenantId]);
     return 'other';
   }
-  if (db.get('SELECT 1 FROM tenants WHERE id = ?', [tenantId])) return 'taken';
+  if (tenant) return isRemoving ? 'other' : 'taken';
   db.run(
     tenants.insert,
     tenants.values({ id: tenantId, name, createdAt, suspendedAt: null, removedAt: expiresAt }),
@@ -91,12 +93,16 @@ function partsOf(db: Database, id: string): readonly ImportedPart[] {
     });
 }
 
-function openTenant(db: Database, id: string): 'created' | 'exists' | 'absent' {
+function openTenant(db: Database, id: string, now: number): 'created' | 'exists' | 'absent' {
   const stored = storedImport(db, id);
   if (!stored) return 'absent';
   if (stored.isOpened) return 'exists';
   const { tenantId, suspendedAt } = stored;
-  db.run('UPDATE tenants SET removed_at = NULL, suspended_at = ? WHERE id = ?', [suspendedAt, tenantId]);
+  const changes = db.run(
+    'UPDATE tenants SET removed_at = NULL, suspended_at = ? WHERE id = ? AND removed_at > ?',
+    [suspendedAt, tenantId, now],
+  );
+  if (changes === 0) return 'absent';
   db.run(`UPDATE tenant_imports SET opened = 1, sealed_key = '' WHERE id = ?`, [id]);
   db.run('DELETE FROM tenant_import_parts WHERE tenant_id = ?', [tenantId]);
   return 'created';
@@ -120,5 +126,5 @@ export const tenantFileStore = (db: Database): Sync<TenantFileStore> => ({
     db.run(`${parts.insert} ON CONFLICT DO NOTHING`, parts.values({ ...part, tenantId }));
   },
   listParts: (id) => partsOf(db, id),
-  open: (id) => openTenant(db, id),
+  open: (id, now) => openTenant(db, id, now),
 });

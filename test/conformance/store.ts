@@ -34,6 +34,7 @@ import { serviceAccountsContract } from './service-accounts.ts';
 import { settingsContract } from './settings.ts';
 import { signingContract } from './signing.ts';
 import { takingAwayContract } from './taking-away.ts';
+import { tenantFilesContract } from './tenant-files.ts';
 import { tenantRecordsContract } from './tenant-records.ts';
 import { bootstrapContract, keysContract, loginsContract, tenantsContract } from './tenants.ts';
 import { toolsContract } from './tools.ts';
@@ -50,6 +51,7 @@ export const storeSuites = {
     bootstrapContract,
     tenantsContract,
     tenantRecordsContract,
+    tenantFilesContract,
     loginsContract,
     identitiesContract,
     usersContract,

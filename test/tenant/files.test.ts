@@ -13,7 +13,15 @@ import { anEvent, aUser, firstPage } from '../conformance/fixtures.ts';
 import { type FilledTenant, fillStore } from '../moved-store.ts';
 import { random } from '../random.ts';
 import { runsOf } from '../runs.ts';
-import { contentOf, dyingAfter, exportOf, importInto, operatorOf, passphrase } from '../tenant-files.ts';
+import {
+  contentOf,
+  dyingAfter,
+  exportOf,
+  importInto,
+  type Operator,
+  operatorOf,
+  passphrase,
+} from '../tenant-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-tenant-'));
 const now = Date.now();
@@ -149,6 +157,44 @@ describe('an import', () => {
     expect(await store.keys.getByHash(tenant.keyHash)).toBeNull();
     await expect(operator.imports.commit(id)).rejects.toEqual(refusal('not_found'));
     expect((await importInto(operator, file)).records).not.toBeNull();
+  });
+
+  it('whose removal has begun takes no part, does not begin again, and does not open', async () => {
+    const [head = new Uint8Array(), ...parts] = file;
+    const another = await exportOf(operatorOf(from, now), tenant.tenantId);
+    const endings: readonly ((operator: Operator) => Promise<unknown>)[] = [
+      async ({ clock }) => clock.advance(24 * 3_600_000),
+      ({ imports }) =>
+        expect(imports.begin(another[0] ?? head, passphrase)).rejects.toEqual(refusal('conflict')),
+    ];
+    for (const end of endings) {
+      const operator = operatorOf(await newStore(), now);
+      const { imports, clock, store } = operator;
+      const { id } = await imports.begin(head, passphrase);
+      for (const [i, part] of parts.entries()) await imports.createPart(id, i + 1, part);
+      await end(operator);
+      expect(await removeTenantRecords(store, noJobs, clock)).toBeGreaterThan(0);
+      await expect(imports.begin(head, passphrase)).rejects.toEqual(refusal('conflict'));
+      await expect(imports.createPart(id, 1, parts[0] ?? head)).rejects.toEqual(refusal('not_found'));
+      await expect(imports.commit(id)).rejects.toEqual(refusal('not_found'));
+      expect(await store.tenants.listIds()).toEqual([]);
+    }
+  });
+
+  it('that expires while it is committed does not open', async () => {
+    const operator = operatorOf(await newStore(), now);
+    const [head = new Uint8Array(), ...parts] = file;
+    const { id } = await operator.imports.begin(head, passphrase);
+    for (const [i, part] of parts.entries()) await operator.imports.createPart(id, i + 1, part);
+    const { audit } = operator.store;
+    const getSignedHead: typeof audit.getSignedHead = (tenantId) => {
+      operator.clock.advance(24 * 3_600_000);
+      return audit.getSignedHead(tenantId);
+    };
+    const slow = { ...operator.store, audit: { ...audit, getSignedHead } };
+    const { imports } = operatorOf(slow, now, operator.clock);
+    await expect(imports.commit(id)).rejects.toEqual(refusal('not_found'));
+    expect(await operator.store.tenants.listIds()).toEqual([]);
   });
 
   it('refuses any changed byte, and nothing can be seen of it', async () => {

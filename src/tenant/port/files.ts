@@ -37,8 +37,8 @@ export interface TenantReading {
 export interface TenantFileStore {
   /**
    * Makes the tenant, closed to all callers until `expiresAt` and gone then. A repeat for the same file answers the
-   * import that is there. `taken`: a tenant with the id exists. `other`: another file of the tenant was being imported,
-   * and what it left is removed from `now` on.
+   * import that is there. `taken`: a tenant with the id exists. `other`: the tenant is being removed, or an import
+   * of another file had not ended. Records of that import are removed from `now` on.
    */
   begin(request: TenantImport, now: number, expiresAt: number): Promise<TenantImport | 'taken' | 'other'>;
   get(id: string): Promise<TenantImport | null>;
@@ -51,6 +51,9 @@ export interface TenantFileStore {
   createPart(id: string, tenantId: string, part: ImportedPart): Promise<void>;
   /** In the order of their numbers. */
   listParts(id: string): Promise<readonly ImportedPart[]>;
-  /** Opens the tenant to callers, and forgets the parts and the key. `created` when it was not open. */
-  open(id: string): Promise<'created' | 'exists' | 'absent'>;
+  /**
+   * Opens the tenant to callers, and forgets the parts and the key. `created` when it was not open. `absent`, without a
+   * change: the import does not exist, or its tenant is being removed at `now`.
+   */
+  open(id: string, now: number): Promise<'created' | 'exists' | 'absent'>;
 }

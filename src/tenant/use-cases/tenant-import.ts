@@ -42,6 +42,8 @@ type Ports = Pick<AppPorts, 'store' | 'secrets' | 'clock' | 'broadcast' | 'fileF
 const changed = (what: string): HubError =>
   new HubError('unprocessable', `The file was changed, or it is damaged: ${what}. Export the tenant again.`);
 
+const importNotFound = (): HubError => notFound('Import not found. It ends after 24 hours. Begin again.');
+
 export class TenantImports {
   readonly #ports: Ports;
 
@@ -83,7 +85,7 @@ export class TenantImports {
     if (started === 'other') {
       throw new HubError(
         'conflict',
-        'The import of another file of this tenant had not ended; it is being removed. Try again in a minute.',
+        'An earlier import of this tenant, or the tenant, is being removed. Try again in a minute.',
       );
     }
     if (!started.isOpened) await broadcast.control({ kind: 'tenant_closed', tenantId: tenant.id });
@@ -157,7 +159,7 @@ export class TenantImports {
       details: { fileId: id },
       onceFor: id,
     });
-    await noting.tenantFiles.open(id);
+    if ((await noting.tenantFiles.open(id, this.#ports.clock.now())) === 'absent') throw importNotFound();
     await this.#ports.broadcast.control({
       kind: started.suspendedAt === null ? 'tenant_opened' : 'tenant_closed',
       tenantId,
@@ -180,9 +182,13 @@ export class TenantImports {
   }
 
   async #find(id: string): Promise<TenantImport> {
-    const started = await this.#ports.store.tenantFiles.get(id);
-    if (started) return started;
-    throw notFound('Import not found. It ends after 24 hours. Begin again.');
+    const { store, clock } = this.#ports;
+    const started = await store.tenantFiles.get(id);
+    const tenant = started && (await store.tenantRecords.get(started.tenantId));
+    // Erasing may have begun: the records that are left are not the whole file.
+    if (!started || !tenant || (tenant.removedAt ?? Number.POSITIVE_INFINITY) <= clock.now())
+      throw importNotFound();
+    return started;
   }
 
   async #open(part: Uint8Array, number: number, key: FileKey): Promise<string> {
