@@ -17,7 +17,7 @@ interface DownloadPorts {
   readonly log: Log;
 }
 
-type Source = Pick<Streamed, 'pieces' | 'ended'> & Partial<Pick<Streamed, 'keepalive'>>;
+type Source = Pick<Streamed, 'pieces' | 'keepalive' | 'ended'>;
 
 class Download implements Session {
   readonly protocol = null;
@@ -85,7 +85,7 @@ class Download implements Session {
 
   /** The next piece; until it comes, the connection gets keepalives while it takes them. */
   async #next(sink: Sink): Promise<IteratorResult<string | Uint8Array, unknown>> {
-    const { pieces, keepalive = null } = this.#streamed;
+    const { pieces, keepalive } = this.#streamed;
     if (keepalive === null) return pieces.next();
     const silence = this.#ports.clock.every(keepaliveMs, () => {
       if (!this.#isOver && this.#stalled === null) this.#write(sink, keepalive);

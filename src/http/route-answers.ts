@@ -152,7 +152,8 @@ export class RouteAnswers {
       budgets.unsent.give(caller, held);
       streamed.ended();
     };
-    const session = createDownload({ pieces: streamed.pieces, ended }, { clock, log });
+    const { pieces, keepalive } = streamed;
+    const session = createDownload({ pieces, keepalive, ended }, { clock, log });
     try {
       checkAnswer(budgets, () => caller, streamed.held);
     } catch (error) {

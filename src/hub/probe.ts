@@ -97,7 +97,8 @@ export function probeOf({
       if (isStreamAsked(raw.headers) && !raw.upgrade) {
         const headers = [['Content-Type', 'text/event-stream'], ...noStore] as const;
         const pieces = slowBytes(clock);
-        return { ...plain(200, headers, null), live: createDownload({ pieces, ended() {} }, { clock, log }) };
+        const live = createDownload({ pieces, keepalive: null, ended() {} }, { clock, log });
+        return { ...plain(200, headers, null), live };
       }
       const text = JSON.stringify(snakeKeys(probeReport(raw, trustedProxies, clock.now())));
       return plain(200, [['Content-Type', 'application/json'], ...noStore], text);

@@ -1,18 +1,24 @@
 // A download: pieces are asked for when the connection has taken those before; it ends, stalls or fails once.
 import { expect, it } from 'vitest';
+import { Streamed } from '../../src/http/contract/call.ts';
 import { createDownload } from '../../src/http/download.ts';
 import type { Sink } from '../../src/http/live/session.ts';
 import { ManualClock } from '../clock.ts';
 import { silentLog } from '../log.ts';
+import { asKey, edge, raw } from './fixtures.ts';
 
 /** @param takes how many pieces the connection takes before it is full */
-function download(source: AsyncIterator<string, unknown, undefined>, takes: number, keepalive?: string) {
+function download(
+  source: AsyncIterator<string, unknown, undefined>,
+  takes: number,
+  keepalive: string | null = null,
+) {
   const clock = new ManualClock();
   const seen: string[] = [];
   let ended = 0;
   let room = takes;
   const session = createDownload(
-    { pieces: source, ended: () => ended++, ...(keepalive ? { keepalive } : {}) },
+    { pieces: source, keepalive, ended: () => ended++ },
     { clock, log: silentLog },
   );
   const sink: Sink = {
@@ -128,4 +134,19 @@ it('with keepalives sends no second one into a full connection, and cuts it off 
   d.clock.advance(1);
   expect(d.seen).toEqual([': keepalive', 'cut']);
   expect(d.ended()).toBe(1);
+});
+
+it('of a route sends its keepalives', async () => {
+  const clock = new ManualClock();
+  const pieces = { next: () => new Promise<never>(() => {}) };
+  const download = async () => new Streamed(pieces, { headers: {}, keepalive: ': keepalive\n\n' });
+  const { pipeline } = edge({ clock, serve: { download } });
+  const response = await pipeline.handle(raw('GET', '/api/v1/download', asKey));
+  const sent: string[] = [];
+  response.live?.attach({ write: (piece) => sent.push(String(piece)) > 0, end() {}, cut() {} });
+  clock.advance(14_999);
+  expect(sent).toEqual([]);
+  clock.advance(1);
+  expect(sent).toEqual([': keepalive\n\n']);
+  response.live?.gone();
 });
