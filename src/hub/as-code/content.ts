@@ -62,6 +62,9 @@ export const byPlace = (
 
 export const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** The key of a content that is not its contract's newest: contracts with equal contents have equal hashes. */
+export const olderKeyOf = (contractId: string, hash: string): string => `${contractId}@${hash}`;
+
 /** The key of a deployment. */
 export const slotOf = (env: Env, bundle: string): string => `${env}/${bundle}`;
 

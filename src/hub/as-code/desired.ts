@@ -1,5 +1,5 @@
 // The state that a hub should have: the folder's contents, and those of the hub that the folder does not manage. Pure.
-import type { CompositionContent, ContractContent, ToolsContent } from './content.ts';
+import { type CompositionContent, type ContractContent, olderKeyOf, type ToolsContent } from './content.ts';
 import { type FileProblem, problemAt } from './files.ts';
 import type { Folder } from './folder.ts';
 import type { HubState } from './hub-state.ts';
@@ -31,8 +31,8 @@ export function desiredOf(folder: Folder, hub: HubState, prunes: boolean, proble
     if (current?.hash === hash) return current.content;
     const hubContent = hub.contracts.get(contractId);
     if (hubContent?.hash === hash) return hubContent.content;
-    const older = folder.older.get(hash) ?? hub.pinned.get(hash);
-    return older?.contractId === contractId ? older.content : undefined;
+    const key = olderKeyOf(contractId, hash);
+    return (folder.older.get(key) ?? hub.pinned.get(key))?.content;
   };
   const compositions = new Map<string, CompositionContent>();
   for (const [name, { content }] of folder.compositions ?? []) {

@@ -8,7 +8,7 @@ import { HubError } from '../../shared/error.ts';
 import { canonicalJson } from '../../shared/json/canonical.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
 import type { HubConnection } from './connection.ts';
-import { byText, mapFew, sha256, slotOf } from './content.ts';
+import { byText, hashOf, mapFew, sha256, slotOf } from './content.ts';
 import { entriesOf, type FileProblem, folders, maxFileBytes, parseText, readText, singles } from './files.ts';
 import { type HubState, previewOf } from './hub-state.ts';
 import {
@@ -54,10 +54,9 @@ export async function filesOf(
   const files: OutFile[] = [];
   for (const [id, { content }] of hub.contracts)
     files.push(yamlFile(`contracts/${id}.yaml`, snakeKeys({ contractId: id, ...content }), contractFile));
-  for (const [hash, { contractId, content }] of hub.pinned) {
-    if (hub.contracts.get(contractId)?.hash === hash) continue;
-    const path = `contracts/${contractId}@${hash}.yaml`;
-    files.push(yamlFile(path, snakeKeys({ contractId, ...content }), contractFile));
+  for (const [key, { contractId, content }] of hub.pinned) {
+    if (hub.contracts.get(contractId)?.hash === hashOf(content)) continue;
+    files.push(yamlFile(`contracts/${key}.yaml`, snakeKeys({ contractId, ...content }), contractFile));
   }
   for (const [name, { content }] of hub.compositions) {
     const contracts = content.contracts.map(({ revision, ...item }) =>

@@ -11,6 +11,7 @@ import {
   type ContractContent,
   hashOf,
   type ItemContent,
+  olderKeyOf,
   type RuleContent,
   sha256,
   slotOf,
@@ -71,7 +72,7 @@ export interface ContractOfFile {
 /** Null where the folder has no file for it: then it is not managed. */
 export interface Folder {
   readonly contracts: ReadonlyMap<string, ContractOfFile> | null;
-  /** Older contents that compositions pin, by their hash. */
+  /** Older contents that compositions pin, by contract and hash (`olderKeyOf`). */
   readonly older: ReadonlyMap<string, { readonly contractId: string; readonly content: ContractContent }>;
   readonly compositions: ReadonlyMap<
     string,
@@ -113,7 +114,7 @@ export function readFolder(path: string): Folder {
     if (hash === null) {
       const definitionPlace = read.placeOf(['definition']);
       contracts?.set(id, { content, hash: contentHash, place, definitionPlace });
-    } else if (contentHash === hash) older.set(hash, { contractId: id, content });
+    } else if (contentHash === hash) older.set(olderKeyOf(id, hash), { contractId: id, content });
     else problems.push(problemAt(place, `has the hash ${contentHash}, not that of its name`));
   }
   const compositions = names.compositions && readCompositions(path, names.compositions, problems);

@@ -8,6 +8,7 @@ import {
   type ContractContent,
   hashOf,
   mapFew,
+  olderKeyOf,
   type RuleContent,
   sha256,
   slotOf,
@@ -61,7 +62,7 @@ export interface HubState {
   readonly tenantId: string;
   readonly environments: readonly HubEnvironment[];
   readonly contracts: ReadonlyMap<string, HubContract>;
-  /** Older contents that compositions pin, by hash. */
+  /** Older contents that compositions pin, by contract and hash (`olderKeyOf`). */
   readonly pinned: ReadonlyMap<string, { readonly contractId: string; readonly content: ContractContent }>;
   readonly compositions: ReadonlyMap<string, HubComposition>;
   readonly bundles: ReadonlyMap<string, HubBundle>;
@@ -150,8 +151,9 @@ async function readCompositions(
         .read((it) => it.getContractVersion({ params: snakeKeys({ contractId, version }) }))
         .then((version) => {
           const content = contentOf(version);
-          pinned.set(hashOf(content), { contractId, content });
-          return hashOf(content);
+          const hash = hashOf(content);
+          pinned.set(olderKeyOf(contractId, hash), { contractId, content });
+          return hash;
         });
     older.set(key, reading);
     return reading;
