@@ -94,10 +94,10 @@ export function ownAsFolder(folder: string, paths: readonly string[]): void {
   for (const path of paths) if (existsSync(path)) chownSync(path, uid, gid);
 }
 
-/** Bytes that may still be written below the folder. */
-export function freeBytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
+/** Bytes of the folder's disk: those that may still be written, and its size. */
+export function diskSpaceOf(folder: string): { readonly free: number; readonly total: number } {
+  const { bavail, blocks, bsize } = statfsSync(folder);
+  return { free: bavail * bsize, total: blocks * bsize };
 }
 
 /** Writes the file in place of the one that is there. */

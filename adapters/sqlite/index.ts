@@ -6,6 +6,7 @@ import type { SqliteStore } from './sync.ts';
 import { openThreads, type SqliteOptions } from './threads/threads.ts';
 
 export { checkDatabase, copyDatabase, type Facts } from './copy.ts';
+export { reserveOf } from './disk.ts';
 export { lockStore } from './lock.ts';
 export { enabledChannels, inspectDatabase } from './look.ts';
 export { renumberDeployments } from './restored.ts';

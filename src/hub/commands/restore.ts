@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { type Archive, openArchive, readArchive } from '../../../adapters/node/archive.ts';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import {
-  freeBytes,
+  diskSpaceOf,
   keepInstead,
   makeFolder,
   ownAsFolder,
@@ -153,7 +153,7 @@ async function write(
       rmSync(draft, { force: true });
       return await withDraft(draft, async () => {
         const { databaseBytes } = archive.manifest;
-        const free = freeBytes(dataDir);
+        const { free } = diskSpaceOf(dataDir);
         if (free < databaseBytes) {
           throw new HubError(
             'disk_full',

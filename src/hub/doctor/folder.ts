@@ -1,10 +1,15 @@
 // Checks of an embedded hub's data folder and store. Reads alone; a hub may be running.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { freeBytes, readKept } from '../../../adapters/node/data-folder.ts';
+import { diskSpaceOf, readKept } from '../../../adapters/node/data-folder.ts';
 import { keptSecret, secretFile } from '../../../adapters/node/master.ts';
 import { createSecrets } from '../../../adapters/node/secrets.ts';
-import { checkDatabase, enabledChannels, inspectDatabase } from '../../../adapters/sqlite/index.ts';
+import {
+  checkDatabase,
+  enabledChannels,
+  inspectDatabase,
+  reserveOf,
+} from '../../../adapters/sqlite/index.ts';
 import type { Channel } from '../../notification/record.ts';
 import { inWords } from '../commands/progress.ts';
 import type { Config } from '../config.ts';
@@ -13,6 +18,8 @@ import { markOf } from '../move/folder-mark.ts';
 import { attempt, type CheckResult, failure, ok, warning } from './check-result.ts';
 
 const hourMs = 3_600_000;
+/** Less free space is a failure, whatever the reserve is. Bytes. */
+const leastFree = 64 << 20;
 /** Less room than this is used up soon. */
 const littleRoom = 1 << 30;
 /** A back-up older than this is old. */
@@ -51,10 +58,12 @@ function folder(dataDir: string): CheckResult {
   return ok('folder', `${path} can be read and written by this user alone.`);
 }
 
-function space(dataDir: string, reserveBytes: number | null): CheckResult {
-  const base = existsSync(dataDir) ? dataDir : dirname(resolve(dataDir));
-  const free = freeBytes(base);
-  if (free < Math.max(reserveBytes ?? 0, 64 << 20))
+/** @param reserveBytes null: the usual part of the disk, as the hub reserves it */
+export function space(
+  { free, total }: { readonly free: number; readonly total: number },
+  reserveBytes: number | null,
+): CheckResult {
+  if (free < Math.max(reserveBytes ?? reserveOf(total), leastFree))
     return failure(
       'space',
       `${inWords(free)} free.`,
@@ -111,9 +120,10 @@ export async function checkFolder(config: Config, now: number, deep: boolean): P
   const advice = 'Make the user that runs the hub its owner, with write access.';
   const secret = config.secretKey ?? (existsSync(dataDir) ? keptSecret(dataDir) : null);
   const database = join(dataDir, 'reeve.db');
+  const base = existsSync(dataDir) ? dataDir : dirname(resolve(dataDir));
   const findings = [
     ...(await attempt('folder', advice, () => folder(dataDir))),
-    ...(await attempt('space', advice, () => space(dataDir, config.diskReserveBytes))),
+    ...(await attempt('space', advice, () => space(diskSpaceOf(base), config.diskReserveBytes))),
     ...(await attempt('store', 'Restore a back-up (docs/backup.md).', () => store(dataDir, secret, deep))),
     ...(await attempt('backup', advice, () => backup(dataDir, now))),
   ];
