@@ -26,7 +26,7 @@ type Fail = (name: string, requirement: string) => void;
 
 /**
  * The environment with the content of each `NAME_FILE` as `NAME`, without the line break at its end.
- * @param fail called for a file that cannot be read, is empty, or stands beside `NAME` itself
+ * @param fail called for a file that cannot be read, has only blanks, or stands beside `NAME` itself
  */
 export function withSecretFiles(env: Environment, fail: Fail): Environment {
   const secrets: { [name: string]: string } = {};
@@ -35,7 +35,7 @@ export function withSecretFiles(env: Environment, fail: Fail): Environment {
     if (path === '') continue;
     if ((env[name] ?? '') !== '') fail(`${name}, ${name}_FILE`, 'are both set. Remove one');
     const text = readText(path)?.replace(/\r?\n$/, '') ?? '';
-    if (text === '')
+    if (text.trim() === '')
       fail(`${name}_FILE`, `must name a readable file that is not empty; the value is ${path}`);
     secrets[name] = text;
   }

@@ -108,6 +108,19 @@ describe('settings', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('refuses a secret file of blank lines, which would mean that the setting is not set', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-config-'));
+    const file = join(folder, 'key');
+    for (const text of ['', '\n', '\n\n', ' \r\n\t\n']) {
+      writeFileSync(file, text);
+      for (const name of secretSettings)
+        expect(problemsOf({ [`${name}_FILE`]: file }), JSON.stringify(text)).toContain(
+          `${name}_FILE: must name a readable file that is not empty; the value is ${file}`,
+        );
+    }
+    rmSync(folder, { recursive: true });
+  });
+
   it('names every secret that can be a file in the help and in the guide', () => {
     const guide = readFileSync(new URL('../../docs/cluster.md', import.meta.url), 'utf8');
     for (const name of secretSettings) expect(guide).toContain(`\`${name}_FILE\``);
