@@ -135,10 +135,9 @@ export function mongoAgentStreams(streams: Collection<AgentStreamRow>): AgentStr
     },
     listAway: (tenantId, env, period, limit) => awayAgents(streams, tenantId, env, period, limit),
     removeBefore(before, limit) {
-      const ended = { $or: [{ endedAt: null }, { endedAt: { $lt: before } }] };
-      return deleteSome(streams, { startedAt: { $lt: before }, ...ended } as Filter<AgentStreamRow>, {
-        limit,
-      });
+      // The index of starts finds the oldest. An end of null is not below any time.
+      const filter = { startedAt: { $lt: before }, endedAt: { $lt: before } } as Filter<AgentStreamRow>;
+      return deleteSome(streams, filter, { limit });
     },
   };
 }

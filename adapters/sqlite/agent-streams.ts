@@ -69,7 +69,7 @@ export function agentStreamStore(db: Database): Sync<AgentStreamStore> {
     removeBefore: (before, limit) =>
       db.run(
         `DELETE FROM agent_streams WHERE rowid IN (SELECT rowid FROM agent_streams
-           WHERE started_at < ?1 AND ifnull(ended_at, started_at) < ?1 ORDER BY started_at LIMIT ?2)`,
+           WHERE started_at < ?1 AND ended_at < ?1 ORDER BY started_at LIMIT ?2)`,
         [before, limit],
       ),
   };

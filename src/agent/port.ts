@@ -151,7 +151,10 @@ export interface AgentStreamStore {
     period: { readonly since: number; readonly awayBefore: number; readonly leastMs: number },
     limit: number,
   ): Promise<readonly AwayAgent[]>;
-  /** Removes streams that ended, or began and never ended, before `before`; returns how many. */
+  /**
+   * Removes streams that ended before `before`; returns how many. Open streams stay, however long ago they began: the
+   * next owner of their environment ends those that no node announces.
+   */
   removeBefore(before: number, limit: number): Promise<number>;
 }
 

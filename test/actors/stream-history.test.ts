@@ -7,6 +7,7 @@ import { aHub, openedBy } from './hub.ts';
 type Hub = Awaited<ReturnType<typeof aHub>>;
 
 const hour = 3_600_000;
+const day = 24 * hour;
 const passed = async (hub: Hub, ms: number) => {
   await settled();
   hub.clock.advance(ms);
@@ -18,7 +19,7 @@ const streamsOf = async (hub: Hub, agentId: string) =>
   (
     await hub.store.agentStreams.list(hub.tenantId, 'production', agentId, {
       since: 0,
-      until: t0 + 99 * hour,
+      until: t0 + 999 * hour,
     })
   ).map(({ startedAt, endedAt, isEndNoticed }) => [startedAt - t0, (endedAt ?? 0) - t0, isEndNoticed]);
 
@@ -122,4 +123,27 @@ it('are tried again after the store failed', async () => {
   expect(await streamsOf(hub, 'a')).toEqual([]);
   await passed(hub, 10_000);
   expect(await streamsOf(hub, 'a')).toEqual([[0, 0, true]]);
+});
+
+it('of an agent that was connected for more than a week are there after the next start', async () => {
+  const hub = await aHub();
+  await hub.join({ agentId: 'a', connectionId: '0' });
+  for (let n = 1; n <= 8 * 24; n++) {
+    for (let slice = 0; slice < 6; slice++) await passed(hub, 600_000);
+    await leave(hub, 'a', `${n - 1}`);
+    await passed(hub, 2_000);
+    await hub.join({ agentId: 'a', connectionId: `${n}` });
+    await hub.store.agentStreams.removeBefore(hub.clock.now() - 7 * day, 1000);
+  }
+  await hub.actors.stop();
+  const next = hub.start();
+  const tookOverAt = hub.clock.now();
+  await next.ask('environment', hub.keyOf(), 'fleet', null);
+  await passed(hub, 60_000);
+  await passed(hub, 0);
+  expect(await streamsOf(hub, 'a')).toEqual([[0, tookOverAt - t0, false]]);
+  const period = { since: tookOverAt - day, awayBefore: hub.clock.now(), leastMs: 6 * hour };
+  const away = await hub.store.agentStreams.listAway(hub.tenantId, 'production', period, 9);
+  expect(away.map(({ agentId }) => agentId)).toEqual(['a']);
+  await next.stop();
 });

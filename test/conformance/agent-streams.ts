@@ -112,5 +112,20 @@ export function agentStreamsContract(name: string, open: Open): void {
       while ((await agentStreams.removeBefore(before, 50)) > 0);
       expect(await of()).toEqual(many.slice(119).reverse());
     });
+
+    it('stay while they are open, however long ago they began', async () => {
+      const { agentStreams } = shared.get();
+      const tenantId = uuid();
+      const open = aStream({ tenantId, endedAt: null });
+      await agentStreams.record([open]);
+      while ((await agentStreams.removeBefore(t0 + hour, 50)) > 0);
+      expect(await agentStreams.listOpen(tenantId, 'production', 9, null)).toEqual([open]);
+      await agentStreams.record([{ ...open, endedAt: t0 + 2 * hour }]);
+      while ((await agentStreams.removeBefore(t0 + 2 * hour, 50)) > 0);
+      const range = { since: 0, until: t0 + hour };
+      expect(await agentStreams.list(tenantId, 'production', 'agent-1', range)).toHaveLength(1);
+      while ((await agentStreams.removeBefore(t0 + 2 * hour + 1, 50)) > 0);
+      expect(await agentStreams.list(tenantId, 'production', 'agent-1', range)).toEqual([]);
+    });
   });
 }
