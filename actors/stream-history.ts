@@ -47,6 +47,8 @@ export class StreamHistory {
   readonly #origins = new Map<string, Origin>();
   /** When this activation took over from one whose open streams the store has; null: it has none of them left. */
   #tookOverAt: number | null = null;
+  /** Time of `historyTimer`; null: it is not set. */
+  #wakeAt: number | null = null;
 
   constructor(tenantId: string, env: Env) {
     this.#tenantId = tenantId;
@@ -61,7 +63,7 @@ export class StreamHistory {
   /** The store has open streams of an earlier activation. Those that no node announces have ended without notice. */
   takeOver(context: Context): void {
     this.#tookOverAt = context.now();
-    context.setTimer(historyTimer, context.now() + announcedMs);
+    this.#wakeBy(context.now() + announcedMs, context);
   }
 
   joined({
@@ -97,7 +99,7 @@ export class StreamHistory {
       return;
     }
     if (this.#waiting >= maxWaiting) this.#dropOldest();
-    if (this.#waiting === 0) context.setTimer(historyTimer, endedAt + joinMs);
+    this.#wakeBy(endedAt + joinMs, context);
     this.#keep(agentId, [...(this.#ended.get(agentId) ?? []), past]);
   }
 
@@ -111,7 +113,7 @@ export class StreamHistory {
         this.#opened.push(this.#pastOf(agentId, stream));
       }
     }
-    if (this.#opened.length > 0 && this.#waiting === 0) context.setTimer(historyTimer, context.now());
+    if (this.#opened.length > 0) this.#wakeBy(context.now(), context);
   }
 
   /** Ended streams of an agent that the store does not have yet. */
@@ -126,7 +128,8 @@ export class StreamHistory {
   /** At `historyTimer`: stores one slice. After a failure, which its store reports, the same slice is tried again. */
   async store(roster: Roster, context: Context): Promise<void> {
     const now = context.now();
-    context.setTimer(historyTimer, now + retryMs);
+    this.#wakeAt = null;
+    this.#wakeBy(now + retryMs, context);
     let count: number;
     try {
       if (this.#tookOverAt !== null && now >= this.#tookOverAt + announcedMs)
@@ -135,8 +138,17 @@ export class StreamHistory {
     } catch {
       return;
     }
-    if (this.idle) context.clearTimer(historyTimer);
-    else if (count === sliceSize) context.setTimer(historyTimer, now);
+    if (this.idle) {
+      this.#wakeAt = null;
+      context.clearTimer(historyTimer);
+    } else if (count === sliceSize) this.#wakeBy(now, context);
+  }
+
+  /** Sets the timer, unless it is due earlier: agents that come and go every few seconds would postpone it for ever. */
+  #wakeBy(at: number, context: Context): void {
+    if (this.#wakeAt !== null && this.#wakeAt <= at) return;
+    this.#wakeAt = at;
+    context.setTimer(historyTimer, at);
   }
 
   async #storeSlice(context: Context): Promise<number> {

@@ -147,3 +147,17 @@ it('of an agent that was connected for more than a week are there after the next
   expect(away.map(({ agentId }) => agentId)).toEqual(['a']);
   await next.stop();
 });
+
+it('are stored while another agent of the environment reconnects every few seconds', async () => {
+  const hub = await aHub();
+  await hub.join({ agentId: 'a' });
+  await hub.join({ agentId: 'unsteady', connectionId: '0' });
+  for (let n = 1; n <= 450; n++) {
+    await leave(hub, 'unsteady', `${n - 1}`);
+    await passed(hub, 2_000);
+    await hub.join({ agentId: 'unsteady', connectionId: `${n}` });
+    await passed(hub, 6_000);
+  }
+  const open = await hub.store.agentStreams.listOpen(hub.tenantId, 'production', 9, null);
+  expect(open.map(({ agentId }) => agentId)).toContain('a');
+});
