@@ -105,6 +105,8 @@ export class StreamHistory {
 
   /** Has the store learn of streams that have been open since before, so that the end of the hub does not hide them. */
   sweep(roster: Roster, isGone: IsGone, before: number, context: Context): void {
+    // Until the rows from before have ended or go on, an open stream may still continue one of them.
+    if (this.#tookOverAt !== null) return;
     for (const [agentId, { streams }] of roster.connectedAgents()) {
       for (const stream of streams) {
         if (stream.connectedAt > before || this.#stored.has(this.#idOf(stream)) || isGone(stream.node))
@@ -169,30 +171,67 @@ export class StreamHistory {
     return opened.length + ended.length;
   }
 
-  async #closeUnannounced(roster: Roster, { ports }: Context): Promise<void> {
-    const endedAt = this.#tookOverAt ?? 0;
+  /**
+   * Ends the stored streams that no node has announced. Announced streams lack their origins. All exact matches come
+   * first, so that no row is continued by a stream that has a row of its own.
+   */
+  async #closeUnannounced(roster: Roster, context: Context): Promise<void> {
+    const tookOverAt = this.#tookOverAt ?? 0;
+    await this.#eachOpenSlice(context, async (rows) => {
+      for (const { agentId, id } of rows) if (this.#isOpen(roster, agentId, id)) this.#stored.add(id);
+    });
+    await this.#eachOpenSlice(context, async (rows) => {
+      const gone = rows.filter(
+        (row) => !this.#isOpen(roster, row.agentId, row.id) && !this.#resume(roster, row, tookOverAt),
+      );
+      if (gone.length === 0) return;
+      const ended = gone.map((row) => ({ ...row, endedAt: tookOverAt, isEndNoticed: false }));
+      await context.ports.store.agentStreams.record(ended);
+    });
+    this.#tookOverAt = null;
+  }
+
+  async #eachOpenSlice(
+    { ports }: Context,
+    visit: (rows: readonly PastStream[]) => Promise<void>,
+  ): Promise<void> {
     let after: string | null = null;
     do {
-      const open: readonly PastStream[] = await ports.store.agentStreams.listOpen(
+      const { agentStreams } = ports.store;
+      const rows: readonly PastStream[] = await agentStreams.listOpen(
         this.#tenantId,
         this.#env,
         sliceSize,
         after,
       );
-      const gone = open.filter(({ agentId, id }) => !this.#isOpen(roster, agentId, id));
-      if (gone.length > 0) {
-        await ports.store.agentStreams.record(gone.map((one) => ({ ...one, endedAt, isEndNoticed: false })));
-      }
-      after = open.length === sliceSize ? (open.at(-1)?.id ?? null) : null;
+      await visit(rows);
+      after = rows.length === sliceSize ? (rows.at(-1)?.id ?? null) : null;
     } while (after !== null);
-    this.#tookOverAt = null;
   }
 
+  /** True also for a stream that ended a moment ago: its end is on its way into the store. */
   #isOpen(roster: Roster, agentId: string, id: string): boolean {
     const { streams } = roster.streamsOf(agentId, Number.MAX_SAFE_INTEGER);
-    const isOpen = streams.some((stream) => this.#idOf(stream) === id);
-    if (isOpen) this.#stored.add(id);
-    return isOpen;
+    return (
+      streams.some((stream) => this.#idOf(stream) === id) ||
+      this.ofAgent(agentId).some((ended) => ended.id === id)
+    );
+  }
+
+  /**
+   * Makes the agent's earliest announced stream without a row continue this one. It connected after the row's start,
+   * and at the latest ten seconds after the take-over, which would be the row's end. False: there is none.
+   */
+  #resume(roster: Roster, { agentId, id, startedAt }: PastStream, tookOverAt: number): boolean {
+    const { streams } = roster.streamsOf(agentId, Number.MAX_SAFE_INTEGER);
+    const next = streams.findLast((stream) => {
+      const hasRow = this.#stored.has(this.#idOf(stream));
+      return !hasRow && this.startOf(stream) >= startedAt && this.startOf(stream) <= tookOverAt + joinMs;
+    });
+    if (!next) return false;
+    this.#origins.set(next.id, { id, startedAt });
+    this.#stored.add(id);
+    return true;
   }
 
   #idOf({ id }: Pick<RosterStream, 'id'>): string {

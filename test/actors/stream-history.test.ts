@@ -105,6 +105,62 @@ it('that were open when the hub died end when the next one takes over, unless th
   await next.stop();
 });
 
+it('that continued another one go on under the next owner, beside streams of the agent with rows of their own', async () => {
+  const hub = await aHub();
+  // The row of the first stream precedes the second one's. Only the first stream is continued.
+  await hub.join({ agentId: 'a', connectionId: '1' });
+  await hub.join({ agentId: 'a', connectionId: '5' });
+  await passed(hub, 600_000);
+  await leave(hub, 'a', '1');
+  await passed(hub, 2_000);
+  const connectedAt = hub.clock.now();
+  await hub.join({ agentId: 'a', connectionId: '2' });
+  await passed(hub, 600_000);
+  await hub.actors.stop();
+  const next = hub.start();
+  const notice = { agentId: 'a', node: 'n1', bundleName: null, pinned: false, policyVersion: null };
+  const join = (connectionId: string, at: number) =>
+    next.ask('environment', hub.keyOf(), 'join', { ...notice, ...openedBy, connectionId, connectedAt: at });
+  await join('5', t0);
+  await join('2', connectedAt);
+  await passed(hub, 60_000);
+  await passed(hub, 0);
+  expect(await streamsOf(hub, 'a')).toEqual([]);
+  const open = () => hub.store.agentStreams.listOpen(hub.tenantId, 'production', 9, null);
+  expect((await open()).map(({ id }) => id)).toEqual(['1', '5']);
+  const { streams } = await next.ask('environment', hub.keyOf(), 'streamsOf', { agentId: 'a', limit: 9 });
+  expect(streams.map(({ id, startedAt }) => [id, startedAt])).toEqual([
+    ['2', t0],
+    ['5', t0],
+  ]);
+  await passed(hub, 600_000);
+  await passed(hub, 0);
+  expect(await open()).toHaveLength(2);
+  await next.ask('environment', hub.keyOf(), 'leave', { agentId: 'a', connectionId: '2' });
+  await passed(hub, 10_000);
+  expect(await streamsOf(hub, 'a')).toEqual([[0, hub.clock.now() - 10_000 - t0, true]]);
+  await next.stop();
+});
+
+it('end with the take-over where the next stream of the agent begins later than ten seconds after', async () => {
+  const hub = await aHub();
+  await hub.join({ agentId: 'a', connectionId: '1' });
+  await passed(hub, 600_000);
+  await passed(hub, 0);
+  await hub.actors.stop();
+  const next = hub.start();
+  const tookOverAt = hub.clock.now();
+  await next.ask('environment', hub.keyOf(), 'fleet', null);
+  await passed(hub, 11_000);
+  const notice = { agentId: 'a', node: 'n1', bundleName: null, pinned: false, policyVersion: null };
+  const started = { connectionId: '2', connectedAt: hub.clock.now() };
+  await next.ask('environment', hub.keyOf(), 'join', { ...notice, ...openedBy, ...started });
+  await passed(hub, 60_000);
+  await passed(hub, 0);
+  expect(await streamsOf(hub, 'a')).toEqual([[0, tookOverAt - t0, false]]);
+  await next.stop();
+});
+
 it('are tried again after the store failed', async () => {
   let failures = 1;
   const hub = await aHub({
