@@ -3,7 +3,7 @@
 
 import { expire as expireDueApproval } from '../src/approval/port.ts';
 import type { Approval, Decision } from '../src/approval/record.ts';
-import { alreadyEnded } from '../src/approval/rules/state.ts';
+import { alreadyEnded, asSeen, isDue } from '../src/approval/rules/state.ts';
 import { type AuditActor, decisionNote, requestNote } from '../src/audit/record.ts';
 import { fanOutJob } from '../src/notification/rules/jobs.ts';
 import type { Announcement } from '../src/shared/announcement.ts';
@@ -72,7 +72,7 @@ export async function loadPending(tenantId: string, env: Env, context: Context):
 
 /**
  * A repeat of the same id is announced again, and reaches clients once. One of the same fingerprint is answered with
- * the first approval, once, while that is pending.
+ * the first approval, once, while that is pending. A stored approval that is due times out instead.
  * @throws HubError quota_exceeded when too many are pending
  */
 export async function request(
@@ -94,11 +94,21 @@ export async function request(
   const note = requestNote(approval, keyId);
   const stored = await context.ports.store.noting({ note }).approvals.request(approval);
   if (stored.status !== 'pending') return { reply: stored };
+  if (isDue(stored, context.now())) return timeOut(pending, stored, context);
   wait(pending, stored.id, stored.deadline, context);
   const trace = currentTrace();
   if (trace !== null) pending.traces.set(stored.id, trace, stored.deadline + decidedMs);
   if (fingerprint !== undefined) pending.recent.set(fingerprint, stored.id, context.now() + repeatMs);
   return { reply: stored, ...(await announcement([stored], context)) };
+}
+
+/** Replies with the approval as timed out, or as it ended while this call tried to time it out. */
+async function timeOut(pending: Pending, due: Approval, context: Context): Promise<Outcome<Approval>> {
+  const [now, { ports }] = [context.now(), context];
+  const expired = await expireDueApproval(ports, due, now);
+  forget(pending, due.id, context);
+  if (expired) return { reply: expired, ...(await announcement([expired], context, pending)) };
+  return { reply: asSeen((await ports.store.approvals.get(due.tenantId, due.id)) ?? due, now) };
 }
 
 /** The pending approval of the same request a moment ago. Once: a third request is another call. */

@@ -53,6 +53,47 @@ describe('requesting', () => {
     expect(await request(hub, approval)).toEqual(decided);
     expect(await hub.announced()).toEqual([]);
   });
+
+  it('the same id again after its deadline, which no owner saw, times it out', async () => {
+    const hub = await aHub();
+    const approval = hub.approval(5);
+    await request(hub, approval);
+    await hub.actors.stop();
+    await hub.announced();
+    hub.clock.advance(5_000);
+    const other = hub.start();
+    const now = hub.clock.now();
+    const repeat = { ...approval, createdAt: now, deadline: now + 5_000 };
+    expect(await request(hub, repeat, other)).toMatchObject({ id: approval.id, status: 'timeout' });
+    expect(await request(hub, repeat, other)).toMatchObject({ id: approval.id, status: 'timeout' });
+    expect(headersOf(await hub.announced())).toEqual(['dashboards approval_timeout']);
+    await hub.clock.advanceAsync(5_000);
+    expect(await hub.announced()).toEqual([]);
+    await other.stop();
+  });
+
+  it('the same id again after its deadline, while the sweep times it out, is answered with the timeout', async () => {
+    let isRaced = false;
+    const hub = await aHub({
+      wrap: (store) => ({
+        ...store,
+        noting(noting) {
+          const { approvals, ...noted } = store.noting(noting);
+          const expire: typeof approvals.expire = async (...args) => {
+            const expired = await approvals.expire(...args);
+            return isRaced ? null : expired;
+          };
+          return { ...noted, approvals: { ...approvals, expire } };
+        },
+      }),
+    });
+    const approval = hub.approval(5);
+    await hub.store.approvals.request(approval);
+    hub.clock.advance(5_000);
+    isRaced = true;
+    expect(await request(hub, approval)).toMatchObject({ status: 'timeout', decidedVia: 'system' });
+    expect(await hub.announced()).toEqual([]);
+  });
 });
 
 it('more than 100,000 pending ones of an environment are refused, a repeat is not', async () => {
