@@ -2,6 +2,7 @@
 import type { Collection } from 'mongodb';
 import type { EventStore, SeriesRequest } from '../../src/event/port.ts';
 import { type CountedAs, maxSearchMs } from '../../src/event/record.ts';
+import { contractsOf } from '../../src/event/rules/query/contract-entries.ts';
 import {
   bucketsOf,
   otherValues,
@@ -30,24 +31,45 @@ const stored = { allowed: 'allowed', denied: 'denied', pending: 'pending', obser
 
 type SeriesScope = Omit<SeriesRequest, 'values' | 'withOthers' | 'bucketMs'>;
 
-/** The values of each event, one document for each. */
-function valueStages({ by, env, since, until }: SeriesScope, tenantId: string, bucket: unknown): object[] {
+/** Names of contracts of each event. Mapped: one server of this protocol finds nothing by a path through a list. */
+const contractNames = {
+  $setUnion: [
+    ['$decisionName'],
+    { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
+  ],
+};
+
+/** The values of each event: one document for each, or all of them in one. */
+function valueStages(
+  { by, env, since, until }: SeriesScope,
+  tenantId: string,
+  bucket: unknown,
+  inOne: boolean,
+): object[] {
   const $match = { ...eventQuery(tenantId, { env, since, until }, true), sample: { $exists: false } };
   const rest = { bucket, as: countedAsOf(stored) };
   if (by !== 'contract') return [{ $match }, { $project: { value: fields[by], ...rest } }];
-  // Mapped, because one server of this protocol finds nothing by a path through a list.
-  const names = {
-    $setUnion: [
-      ['$decisionName'],
-      { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
-    ],
-  };
-  return [{ $match }, { $project: { value: names, ...rest } }, { $unwind: '$value' }];
+  const stages = [{ $match }, { $project: { value: contractNames, ...rest } }];
+  return inOne ? stages : [...stages, { $unwind: '$value' }];
 }
 
-interface Group {
-  readonly _id: { readonly value: string | null; readonly bucket?: number; readonly as: CountedAs };
+interface Group<V> {
+  readonly _id: { readonly value: V; readonly bucket?: number; readonly as: CountedAs };
   readonly n: number;
+}
+
+/** Events of one value, bucket and kind. */
+interface Row {
+  readonly value: string;
+  readonly bucket: number;
+  readonly as: CountedAs;
+  readonly n: number;
+}
+
+/** Those of the values alone, or all others. */
+interface ValueChoice {
+  readonly values: readonly string[];
+  readonly isIn: boolean;
 }
 
 export function mongoEventSeries(
@@ -65,25 +87,49 @@ export function mongoEventSeries(
 }
 
 function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 'seriesTotals'> {
-  const groups = (stages: readonly object[], id: object): Promise<Group[]> =>
-    events.aggregate<Group>([...stages, { $group: { _id: id, n: { $sum: 1 } } }], bounded).toArray();
-  /** The names that stand for the values, and the value of a name. */
-  const namesOf = ({ by, entries }: SeriesScope, values: readonly string[]): readonly string[] =>
-    by !== 'contract' || !entries
-      ? values
-      : [...values, ...[...entries].filter(([, name]) => values.includes(name)).map(([entry]) => entry)];
-  const contractOf = ({ by, entries }: SeriesScope, name: string): string =>
-    by === 'contract' ? (entries?.get(name) ?? name) : name;
+  const groups = <V>(stages: readonly object[]): Promise<Group<V>[]> =>
+    events
+      .aggregate<Group<V>>(
+        [...stages, { $group: { _id: { value: '$value', bucket: '$bucket', as: '$as' }, n: { $sum: 1 } } }],
+        bounded,
+      )
+      .toArray();
+
+  /** Each event once for each of its values: names that stand for one contract are one value. */
+  async function rowsOf(
+    tenantId: string,
+    scope: SeriesScope,
+    bucket: unknown,
+    choice: ValueChoice | null,
+  ): Promise<readonly Row[]> {
+    const { by, entries } = scope;
+    const isMerged = by === 'contract' && entries !== undefined && entries.size > 0;
+    const stages = valueStages(scope, tenantId, bucket, isMerged);
+    if (!isMerged) {
+      const list = choice?.values.map(toBsonText);
+      const match = choice ? [{ $match: { value: choice.isIn ? { $in: list } : { $nin: list } } }] : [];
+      return (await groups<string | null>([...stages, ...match])).flatMap(({ _id, n }) =>
+        _id.value === null
+          ? []
+          : [{ value: fromBsonText(_id.value), bucket: _id.bucket ?? 0, as: _id.as, n }],
+      );
+    }
+    const own = choice && new Set(choice.values);
+    return (await groups<readonly (string | null)[]>(stages)).flatMap(({ _id, n }) => {
+      const names = _id.value.map((name) => (name === null ? null : fromBsonText(name)));
+      return [...contractsOf(names, entries)]
+        .filter((value) => own === null || own.has(value) === choice?.isIn)
+        .map((value) => ({ value, bucket: _id.bucket ?? 0, as: _id.as, n }));
+    });
+  }
 
   async function totalsOf(tenantId: string, scope: SeriesScope): Promise<ReadonlyMap<string, SeriesTotal>> {
-    const stages = valueStages(scope, tenantId, { $literal: 0 });
     const totals = new Map<string, { value: string; events: number; refused: number }>();
-    for (const { _id, n } of await groups(stages, { value: '$value', as: '$as' })) {
-      if (typeof _id.value !== 'string' || (_id.value === '' && scope.by !== 'total')) continue;
-      const value = contractOf(scope, fromBsonText(_id.value));
+    for (const { value, as, n } of await rowsOf(tenantId, scope, { $literal: 0 }, null)) {
+      if (value === '' && scope.by !== 'total') continue;
       const total = totals.get(value) ?? { value, events: 0, refused: 0 };
       total.events += n;
-      if (_id.as === 'denied' || _id.as === 'observed') total.refused += n;
+      if (as === 'denied' || as === 'observed') total.refused += n;
       totals.set(value, total);
     }
     return totals;
@@ -94,28 +140,19 @@ function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 
       const { values, bucketMs, withOthers = false, maxValues } = request;
       const { start, count } = bucketsOf(request, bucketMs);
       const bucket = { $floor: { $divide: [{ $subtract: ['$ts', start] }, bucketMs] } };
-      const $in = namesOf(request, values).map(toBsonText);
-      const counts = async (
-        test: object,
-        add: (value: string, at: number, as: CountedAs, n: number) => void,
-      ) => {
-        const stages = [...valueStages(request, tenantId, bucket), { $match: { value: test } }];
-        for (const { _id, n } of await groups(stages, { value: '$value', bucket: '$bucket', as: '$as' })) {
-          const { value, bucket: at = 0, as } = _id;
-          if (value !== null) add(contractOf(request, fromBsonText(value)), at, as, n);
-        }
-      };
       const sums = new SeriesSums(count);
-      await counts({ $in }, (value, at, as, n) => sums.add(value, at, as, n));
+      for (const row of await rowsOf(tenantId, request, bucket, { values, isIn: true }))
+        sums.add(row.value, row.bucket, row.as, row.n);
       if (!withOthers) return sums.series(values);
       const totals = await totalsOf(tenantId, request);
       const own = new Set(ownValues(totals, maxValues).map(({ value }) => value));
       const rest = [...totals.keys()].filter((value) => !own.has(value));
       // The shorter list is the cheaper test.
-      const test =
-        rest.length < own.size ? { $in: rest.map(toBsonText) } : { $nin: [...own].map(toBsonText) };
+      const choice =
+        rest.length < own.size ? { values: rest, isIn: true } : { values: [...own], isIn: false };
       const others = new SeriesSums(count);
-      await counts(test, (_value, at, as, n) => others.add(otherValues, at, as, n));
+      for (const row of await rowsOf(tenantId, request, bucket, choice))
+        others.add(otherValues, row.bucket, row.as, row.n);
       return [...sums.series(values), ...others.series([otherValues])];
     },
 

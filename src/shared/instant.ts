@@ -65,8 +65,9 @@ function parseParts(text: string): number | null {
   const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = match;
   const offset = offsetOf(zone);
   if (offset === null || Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return null;
-  const midnight = Date.UTC(Number(year), Number(month) - 1, Number(day));
-  const date = new Date(midnight);
+  // `Date.UTC` takes the years 0 to 99 for those of the 20th century.
+  const date = new Date(0);
+  const midnight = date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return null;
   const seconds = Number(hour) * 3600 + Number(minute) * 60 + Number(second);
   const micros = Number(fraction.slice(0, 6).padEnd(6, '0'));

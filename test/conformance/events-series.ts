@@ -91,6 +91,16 @@ export function eventsSeriesContract(name: string, open: Open): void {
           verdict: 'call_denied',
           payload: { decision_name: 'contract-9', reason: null },
         }));
+      // Two names of one contract in one call: the call counts once.
+      const ofEntry = events
+        .filter(({ payload }) => payload?.decision_name === 'entry-1')
+        .slice(0, 4)
+        .map((event) => ({
+          ...event,
+          verdict: 'call_failed',
+          payload: { decision_name: 'contract-1', reason: null },
+        }));
+      await store.events.ingest(aBatch(tenantId, ofEntry, { receivedAt: t0 + 240 }));
       await store.events.ingest(aBatch(tenantId, repeats, { receivedAt: t0 + 240 }));
       await store.events.ingest(aBatch(tenantId, [anEvent({ timestamp: t0 })], { sample: true }));
 

@@ -219,6 +219,16 @@ describe('an event', () => {
     expect(events[0]?.callId).not.toBe(events[1]?.callId);
   });
 
+  it('without a call id and an agent is known by its content and the agent of the request', async () => {
+    const text =
+      '{"events":[{"tool_name":"pay"},{"agent_id":"a","tool_name":"pay"},{"tool_name":"pay","text":"é"}]}';
+    const idsOf = async (agentId: string) =>
+      (await readBatch(bytes(text), { ...context, agentId }, budget)).events.map(({ callId }) => callId);
+    const [ofA, again, ofB] = [await idsOf('a'), await idsOf('a'), await idsOf('b')];
+    expect(again).toEqual(ofA);
+    expect(ofB.map((id, i) => id === ofA[i])).toEqual([false, true, false]);
+  });
+
   it('with a payload over 64 KiB has its texts cut, and says which', async () => {
     const stored = await one({
       payload: { tool_args: { text: 'é'.repeat(200_000), path: 'a' }, reason: 'short' },

@@ -297,6 +297,31 @@ describe('facts', () => {
     );
   });
 
+  it('of events at one place are the same in any order, read one by one or together', () => {
+    fc.assert(
+      fc.property(
+        fc.array(anEvent, { minLength: 1, maxLength: 6 }).chain((events) =>
+          fc.record({
+            events: fc.constant(events),
+            shuffled: fc.shuffledSubarray(events, { minLength: events.length, maxLength: events.length }),
+          }),
+        ),
+        ({ events, shuffled }) => {
+          const batch = { env: 'staging', receivedAt: t0 } as const;
+          const atOnePlace = (list: typeof events) =>
+            list.map((event) => ({ ...event, timestamp: t0, payload: { ...event.payload, run_id: 'r' } }));
+          const of = (list: typeof events) =>
+            factsBySession(atOnePlace(list), batch, () => ({ seq: 7 })).get('s');
+          const joined = atOnePlace(shuffled)
+            .map((event) => factsOf(event, { ...batch, seq: 7 }))
+            .reduce(joinFacts);
+          expect(of(events)).toEqual(of(shuffled));
+          expect(of(events)).toEqual(joined);
+        },
+      ),
+    );
+  });
+
   it('places that count from a group can be moved to where the group is', () => {
     const events = [
       eventOf('call_allowed', 1, { policy_version: 'v', workflow: workflow() }),

@@ -12,6 +12,8 @@ describe('parseInstant', () => {
     ['2026-01-02 03:04', Date.UTC(2026, 0, 2, 3, 4)],
     ['2026-01-02', Date.UTC(2026, 0, 2)],
     ['2026-01-02T03:04:05 00:00', Date.UTC(2026, 0, 2, 3, 4, 5)],
+    ['0001-01-01T00:00:00Z', Date.parse('0001-01-01T00:00:00Z')],
+    ['0026-11-28', Date.parse('0026-11-28')],
   ])('reads %s', (text, ms) => {
     expect(parseInstant(text)).toBe(ms);
   });

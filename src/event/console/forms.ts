@@ -53,14 +53,17 @@ export function repairEvent(
     return shortName(text, context.sha256);
   };
   const callId = textOf(value.call_id);
+  // Without an id, the same content of the same agent is the same call.
+  const callText = (): string => {
+    const text = shortened?.digest ?? content ?? canonicalJson(value);
+    return content === undefined && textOf(value.agent_id) === null
+      ? canonicalJson([context.agentId, text])
+      : text;
+  };
   const payload = payloadOf(value.payload, shortened ? 0 : maxBytes, truncated);
   if (shortened) truncated.push(...shortened.cut);
   const event: EventInput = {
-    // Without an id, the same content is the same call.
-    callId:
-      callId === null
-        ? `sha256:${context.sha256(shortened?.digest ?? content ?? canonicalJson(value))}`
-        : name('call_id', callId, ''),
+    callId: callId === null ? `sha256:${context.sha256(callText())}` : name('call_id', callId, ''),
     ...(callId === null ? { unnamed: true } : {}),
     agentId: name('agent_id', value.agent_id, context.agentId),
     toolName: name('tool_name', value.tool_name, 'unknown'),

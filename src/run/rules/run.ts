@@ -13,6 +13,7 @@ import {
   sessionOf,
 } from '../../event/rules/decision.ts';
 import type { Env } from '../../shared/ids.ts';
+import { canonicalJson } from '../../shared/json/canonical.ts';
 import {
   type CallSteps,
   type Moment,
@@ -54,7 +55,18 @@ const compareEvents = (a: RunEvent, b: RunEvent): number =>
   compareMoments(a, b) ||
   actionOrder.indexOf(a.action) - actionOrder.indexOf(b.action) ||
   compareTexts(a.action, b.action) ||
-  compareTexts(a.decisionName ?? '', b.decisionName ?? '');
+  compareTexts(a.decisionName ?? '', b.decisionName ?? '') ||
+  compareTexts(a.toolName, b.toolName) ||
+  compareTexts(a.mode, b.mode);
+
+type Snapshot = NonNullable<RunFacts['snapshot']>;
+type Version = NonNullable<RunFacts['version']>;
+
+/** As `compareEvents`. A later place decides nearly always; texts are made for the same place alone. */
+const compareSnapshots = (a: Snapshot, b: Snapshot): number =>
+  compareMoments(a, b) || compareTexts(canonicalJson(a.value), canonicalJson(b.value));
+const compareVersions = (a: Version, b: Version): number =>
+  compareMoments(a, b) || compareTexts(a.policyVersion, b.policyVersion);
 
 const newest = <M>(a: M | null, b: M | null, compare: (a: M, b: M) => number): M | null => {
   if (a === null || b === null) return a ?? b;
@@ -109,11 +121,12 @@ class FactsOfRun {
     const step = callStepOf(action, event);
     if (step !== null) addStep(this.#steps, step);
     if (step !== null && isFirstStep(step)) this.#calls++;
-    this.#last = newerPlaced(this.#last, placed);
-    if (decisionClass === 'workflow') this.#lastWorkflow = newerPlaced(this.#lastWorkflow, placed);
-    else this.#lastDecision = newerPlaced(this.#lastDecision, placed);
-    if (readSnapshot(event.payload?.workflow)) this.#snapshot = newerPlaced(this.#snapshot, placed);
-    if (policyVersionOf(event) !== null) this.#version = newerPlaced(this.#version, placed);
+    this.#last = newerPlaced(this.#last, placed, byEvent);
+    if (decisionClass === 'workflow') this.#lastWorkflow = newerPlaced(this.#lastWorkflow, placed, byEvent);
+    else this.#lastDecision = newerPlaced(this.#lastDecision, placed, byEvent);
+    if (readSnapshot(event.payload?.workflow))
+      this.#snapshot = newerPlaced(this.#snapshot, placed, bySnapshot);
+    if (policyVersionOf(event) !== null) this.#version = newerPlaced(this.#version, placed, byVersion);
   }
 
   facts(): RunFacts {
@@ -129,8 +142,8 @@ class FactsOfRun {
       last: runEventOf(this.#last),
       lastDecision: this.#lastDecision && runEventOf(this.#lastDecision),
       lastWorkflow: this.#lastWorkflow && runEventOf(this.#lastWorkflow),
-      snapshot: snapshot && { ...snapshot.moment, value: snapshot.event.payload?.workflow as JsonObject },
-      version: version && { ...version.moment, policyVersion: policyVersionOf(version.event) ?? '' },
+      snapshot: snapshot && snapshotOf(snapshot),
+      version: version && versionOf(version),
       counts: this.#counts,
       calls: this.#calls,
       steps: this.#steps,
@@ -143,8 +156,24 @@ const momentOf = (event: EventInput, { seq, id }: FactsPlace): Moment => {
   return id === undefined ? moment : { ...moment, id };
 };
 
-const newerPlaced = (a: Placed | null, b: Placed): Placed =>
-  a !== null && compareMoments(a.moment, b.moment) >= 0 ? a : b;
+/** @param compare of two at the same place */
+function newerPlaced(a: Placed | null, b: Placed, compare: (a: Placed, b: Placed) => number): Placed {
+  if (a === null) return b;
+  return (compareMoments(a.moment, b.moment) || compare(a, b)) >= 0 ? a : b;
+}
+
+const byEvent = (a: Placed, b: Placed): number => compareEvents(runEventOf(a), runEventOf(b));
+const bySnapshot = (a: Placed, b: Placed): number => compareSnapshots(snapshotOf(a), snapshotOf(b));
+const byVersion = (a: Placed, b: Placed): number => compareVersions(versionOf(a), versionOf(b));
+
+const snapshotOf = ({ moment, event }: Placed): Snapshot => ({
+  ...moment,
+  value: event.payload?.workflow as JsonObject,
+});
+const versionOf = ({ moment, event }: Placed): Version => ({
+  ...moment,
+  policyVersion: policyVersionOf(event) ?? '',
+});
 
 const runEventOf = ({ moment, event }: Placed): RunEvent => ({
   ...moment,
@@ -188,9 +217,9 @@ export function joinFacts(a: RunFacts, b: RunFacts): RunFacts {
     snapshot: newest(
       partIn(a.snapshot, a.env, last.env),
       partIn(b.snapshot, b.env, last.env),
-      compareMoments,
+      compareSnapshots,
     ),
-    version: newest(partIn(a.version, a.env, last.env), partIn(b.version, b.env, last.env), compareMoments),
+    version: newest(partIn(a.version, a.env, last.env), partIn(b.version, b.env, last.env), compareVersions),
     counts,
     calls: a.calls + b.calls,
     ...(a.steps && b.steps ? { steps: joinSteps(a.steps, b.steps) } : {}),
