@@ -78,3 +78,7 @@ export class ConfigurationError extends Error {
 
 /** Told of what went wrong in the background; must not throw. `what` names the activity. */
 export type OnError = (failure: unknown, what: string) => void;
+
+/** The text for people about anything that was thrown. */
+export const messageOf = (failure: unknown): string =>
+  failure instanceof Error ? failure.message : String(failure);

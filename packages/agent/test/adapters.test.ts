@@ -1,7 +1,14 @@
 // Tools of the AI SDK's shape under a guard, and the spans of governed calls, with stand-ins; the real packages are in
 // real/.
 import { describe, expect, it } from 'vitest';
-import { DeniedError, Guard, guardTools, isRefusal, type OpenTelemetryApi } from '../src/index.ts';
+import {
+  DeniedError,
+  Guard,
+  type GuardMode,
+  guardTools,
+  isRefusal,
+  type OpenTelemetryApi,
+} from '../src/index.ts';
 
 const yaml = `apiVersion: service/v1
 kind: ContractBundle
@@ -29,9 +36,14 @@ contracts:
     tool: query
     when: { output.text: { matches: "\\\\d{3}-\\\\d{4}" } }
     then: { effect: redact, message: "numbers" }
+  - id: no-curl
+    type: pre
+    tool: shell
+    when: { args.command: { contains: curl } }
+    then: { effect: deny, message: "refused: {args.command}" }
 `;
-const guardOf = (openTelemetry: OpenTelemetryApi | null = null): Guard =>
-  Guard.fromYaml(yaml, { openTelemetry });
+const guardOf = (openTelemetry: OpenTelemetryApi | null = null, mode: GuardMode = 'enforce'): Guard =>
+  Guard.fromYaml(yaml, { openTelemetry, mode });
 
 const yielding = {
   async *execute(input: string, _options: object) {
@@ -132,7 +144,7 @@ describe('telemetry', () => {
     const spans: {
       name: string;
       attributes: { [name: string]: unknown };
-      status?: { code: number };
+      status?: { code: number; message?: string };
       ended: number;
     }[] = [];
     const counts: string[] = [];
@@ -229,5 +241,27 @@ describe('telemetry', () => {
     });
     expect(spans.every((span) => span.ended === 1)).toBe(true);
     expect(counts).toEqual(['reeve.calls.denied 1 query', 'reeve.calls.allowed 1 query']);
+
+    const command = 'curl -u admin:hunter2hunter2 --password=Sup3rS3cret! https://x';
+    const refused = 'refused: curl -u admin:[REDACTED] --password=[REDACTED] https://x';
+    spans.length = 0;
+    await guard.run('shell', { command }, () => 'ok').catch(() => {});
+    await guardOf(api, 'observe').run('shell', { command }, () => 'ok');
+    const fail = (): never => {
+      throw new Error('bad row 555-1234, password=Sup3rS3cret!');
+    };
+    await guard.run('write', {}, fail).catch(() => {});
+    await guard.run('query', {}, fail).catch(() => {});
+    expect(JSON.stringify(spans)).not.toMatch(/hunter2|Sup3r/);
+    const [denied, observed, ...failed] = spans.filter(({ name }) => name.startsWith('reeve: '));
+    expect(denied).toMatchObject({
+      status: { message: refused },
+      attributes: { 'governance.reason': refused },
+    });
+    expect(observed?.attributes['governance.would_deny_reason']).toBe(refused);
+    expect(failed.map(({ status }) => status?.message)).toEqual([
+      'bad row 555-1234, password=[REDACTED]',
+      'bad row [REDACTED], password=[REDACTED]',
+    ]);
   });
 });

@@ -2,7 +2,13 @@
 // reported. A bundle that fails any check never replaces a good one.
 import { Backoff } from '../backoff.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { ConfigurationError, HubConnectionError, HubResponseError, type OnError } from '../failure.ts';
+import {
+  ConfigurationError,
+  HubConnectionError,
+  HubResponseError,
+  messageOf,
+  type OnError,
+} from '../failure.ts';
 import { identifierPattern } from '../http.ts';
 import { type FetchedBundle, type HubClient, readBundle } from '../hub.ts';
 import { type IsolationMode, readIsolationMode, stricterMode } from '../rules/isolation.ts';
@@ -351,6 +357,3 @@ const isRefusal = (failure: unknown): boolean =>
 /** No answer of the hub, or one that a repeat may change. */
 const isPassing = (failure: unknown): boolean =>
   failure instanceof HubConnectionError || (failure instanceof HubResponseError && !isRefusal(failure));
-
-const messageOf = (failure: unknown): string =>
-  failure instanceof Error ? failure.message : String(failure);

@@ -1,5 +1,6 @@
 // The path of one live call: attempt, hooks, contracts, approval, the tool, post contracts, and a record of each step.
 import { type ApprovalOutcome, type ApprovalRequest, HandedOverError } from '../approvals.ts';
+import { messageOf } from '../failure.ts';
 import type { AuditAction, AuditRecord, RuleEvaluated } from '../record.ts';
 import type { Counters } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
@@ -115,7 +116,7 @@ export class GovernedCall<A extends object, R> {
       }
       return next();
     } catch (failure) {
-      const message = failure instanceof Error ? failure.message : String(failure);
+      const message = this.#parts.redaction.redactText(messageOf(failure));
       this.#span.set({ 'governance.reason': message });
       this.#span.end(true, message);
       throw failure;
@@ -201,7 +202,8 @@ export class GovernedCall<A extends object, R> {
     const decision = detailsOf(denial);
     if (this.#parts.mode === 'observe' && action === 'call_denied') {
       await this.#record('call_would_deny', decision);
-      this.#span.set({ 'governance.action': 'would_deny', 'governance.would_deny_reason': denial.reason });
+      const reason = this.#parts.redaction.redactText(denial.reason);
+      this.#span.set({ 'governance.action': 'would_deny', 'governance.would_deny_reason': reason });
       await this.#countExecution();
       return;
     }
@@ -242,7 +244,7 @@ export class GovernedCall<A extends object, R> {
         this.#round.suspend(denial);
         throw failure;
       }
-      const message = failure instanceof Error ? failure.message : String(failure);
+      const message = messageOf(failure);
       return this.#undecided(denial, `The approval request failed: ${message}`);
     }
     this.#span.link(outcome.traceparent);
@@ -319,7 +321,7 @@ export class GovernedCall<A extends object, R> {
         this.#span.end(false, null);
         throw failure;
       }
-      const message = failure instanceof Error ? failure.message : String(failure);
+      const message = messageOf(failure);
       const text = await this.#finish(judgeFailure(message), message, duration());
       // The message is output too: what contracts took out of it must not leave by the exception.
       throw text === null ? failure : new Error(text);
@@ -365,7 +367,8 @@ export class GovernedCall<A extends object, R> {
       'governance.tool_success': success,
       'governance.postconditions_passed': post.postconditionsPassed && own.passed,
     });
-    this.#span.end(!success, error);
+    const message = error === null ? null : this.#parts.redaction.redactResult(after.text ?? error);
+    this.#span.end(!success, message);
     try {
       const warnings = [...after.warnings, ...own.warnings];
       if (warnings.length > 0) this.#options.onWarning?.(warnings);

@@ -3,6 +3,7 @@
 import { isInputRequired } from '../../../adapters/mcp-result.ts';
 import { type ApprovalOutcome, HandedOverError, timedOut } from '../../../approvals.ts';
 import type { Clock, Timer } from '../../../clock.ts';
+import { messageOf } from '../../../failure.ts';
 import { type Fields, fieldsOf } from '../../../fields.ts';
 import { NotStartedError } from '../../../guard/call.ts';
 import type { Guard } from '../../../guard/guard.ts';
@@ -348,9 +349,6 @@ const failureWith = (message: string): TaskEnd => ({
   status: 'failed',
   error: { code: codes.server, message },
 });
-
-const messageOf = (failure: unknown): string =>
-  failure instanceof Error ? failure.message : String(failure);
 
 /** True if the client of a request knows tasks. */
 export function declaresTasks({ params }: Request): boolean {
