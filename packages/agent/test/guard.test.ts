@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   type ApprovalBackend,
+  type ApprovalOutcome,
   type AuditRecord,
   ConfigurationError,
   DeniedError,
@@ -379,6 +380,34 @@ describe('approvals', () => {
     const failure = await denied(guardOf(ask, { approvals: away }).run('deploy', { target: 'x' }, ok));
     expect(failure.message).toContain('hub away');
     expect(failure.event).toMatchObject({ action: 'call_denied', policy_error: true });
+  });
+
+  it('are waited for in observe mode too, where a refusal refuses', async () => {
+    const refusing = guardOf(ask, { ...answering(async () => false), mode: 'observe' });
+    await denied(refusing.run('deploy', { target: 'x' }, ok));
+    expect(steps(refusing)).toEqual(['call_approval_requested', 'call_approval_denied']);
+    const alone = guardOf(ask, { mode: 'observe' });
+    expect(await alone.run('deploy', { target: 'x' }, ok)).toBe('ok');
+    expect(steps(alone)).toEqual(['call_would_deny', 'call_executed']);
+  });
+
+  it.each(['enforce', 'observe'] as const)('run nothing after a cancelled wait, in mode %s', async (mode) => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    let runs = 0;
+    const run = (outcome: (signal?: AbortSignal) => Promise<ApprovalOutcome>) => {
+      const approvals: ApprovalBackend = { request: async () => ({ id: null, outcome }) };
+      return guardOf(ask, { approvals, mode }).run('deploy', { target: 'x' }, () => runs++, { signal });
+    };
+    const approved = { status: 'approved', proceed: true, decidedBy: null, reason: null } as const;
+    const cancelled = run(async (stop) => {
+      abort.abort();
+      stop?.throwIfAborted();
+      return approved;
+    });
+    expect((await denied(cancelled)).event).toMatchObject({ action: 'call_denied', mode });
+    await denied(run(async () => approved));
+    expect(runs).toBe(0);
   });
 
   it('show the deciders what will run', async () => {

@@ -106,7 +106,7 @@ export interface RunOptions<R> {
   readonly refusal?: { readonly name: string; readonly reason: string } | null;
   /** The caller's trace (`traceparent` of W3C Trace Context): the call's span is its child. Ignored if malformed. */
   readonly traceparent?: string;
-  /** Ends the wait for an approval. */
+  /** Ends the wait for an approval: the tool does not run, whatever the mode of the guard. */
   readonly signal?: AbortSignal;
   /** Makes the approval backend of this call from the guard's own (null: none). Default: the guard's own. */
   readonly approvals?: (own: ApprovalBackend | null) => ApprovalBackend | null;

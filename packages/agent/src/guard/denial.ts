@@ -11,6 +11,8 @@ export interface Denial {
   readonly name: string | null;
   readonly reason: string;
   readonly policyError?: boolean;
+  /** True if a guard in observe mode refuses too. */
+  readonly isFinal?: boolean;
   /** Of the contract of the document that decided. */
   readonly conditions?: readonly EvaluatedCondition[];
 }
@@ -43,6 +45,9 @@ const askingContracts = ({ asks, records }: Decision): AskingContract[] =>
     const metadata = records.find(({ name }) => name === ask.name)?.metadata;
     return metadata === undefined ? ask : { ...ask, metadata };
   });
+
+/** Start of the reason if a contract asks and nobody can be asked. */
+export const noBackend = 'Approval required but no approval backend configured';
 
 /** The denial after a refused or undecided question. */
 export function refusedByPeople(denial: Denial, { status, decidedBy, reason }: ApprovalOutcome): Denial {

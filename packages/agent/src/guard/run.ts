@@ -15,6 +15,7 @@ import {
   type Denial,
   denialOf,
   detailsOf,
+  noBackend,
   questionOf,
   refusedByLimit,
   refusedByPeople,
@@ -196,11 +197,11 @@ export class GovernedCall<A extends object, R> {
     return contracts.filter((one) => one.type === type && matches(one.tool ?? '*', this.#input.tool));
   }
 
-  /** Enforced: throws. Observed: records the denial, and the tool runs. */
+  /** Throws. In observe mode only records a denial from contracts, hooks or limits, and the tool runs. */
   async #deny(denial: Denial, action: AuditAction = 'call_denied'): Promise<void> {
     if (denial.policyError) this.#policyError = true;
     const decision = detailsOf(denial);
-    if (this.#parts.mode === 'observe' && action === 'call_denied') {
+    if (this.#parts.mode === 'observe' && action === 'call_denied' && !denial.isFinal) {
       await this.#record('call_would_deny', decision);
       const reason = this.#parts.redaction.redactText(denial.reason);
       this.#span.set({ 'governance.action': 'would_deny', 'governance.would_deny_reason': reason });
@@ -217,11 +218,7 @@ export class GovernedCall<A extends object, R> {
     const { approvals } = this.#parts;
     const denial = this.#denialOf(decision);
     const terms = decision.approval ?? { timeout: 300, timeoutEffect: 'deny' };
-    if (!approvals)
-      return this.#undecided(
-        denial,
-        `Approval required but no approval backend configured: ${denial.reason}`,
-      );
+    if (!approvals) return this.#undecided(denial, `${noBackend}: ${denial.reason}`);
     await this.#conclude(denial, async () => {
       const question = { ...questionOf(denial, decision), ...terms, ...this.#context };
       const request = { tool: this.#input.tool, args: this.#argsForPeople, ...question };
@@ -231,21 +228,24 @@ export class GovernedCall<A extends object, R> {
     });
   }
 
-  readonly #undecided = (denial: Denial, reason: string): Promise<void> =>
-    this.#deny({ ...denial, reason, policyError: true });
+  /** Also refuses in observe mode if the caller cancelled the call. */
+  #undecided(denial: Denial, reason: string): Promise<void> {
+    const isFinal = this.#options.signal?.aborted === true;
+    return this.#deny({ ...denial, reason, policyError: true, isFinal });
+  }
 
   /** Continues the call after a person's decision. */
   async #conclude(denial: Denial, outcomeOf: () => Promise<ApprovalOutcome>): Promise<void> {
     let outcome: ApprovalOutcome;
     try {
       outcome = await outcomeOf();
+      this.#options.signal?.throwIfAborted();
     } catch (failure) {
       if (failure instanceof HandedOverError) {
         this.#round.suspend(denial);
         throw failure;
       }
-      const message = messageOf(failure);
-      return this.#undecided(denial, `The approval request failed: ${message}`);
+      return this.#undecided(denial, `The approval request failed: ${messageOf(failure)}`);
     }
     this.#span.link(outcome.traceparent);
     if (!outcome.proceed) {
