@@ -11,6 +11,7 @@ import {
   DeniedError,
   Guard,
   type GuardOptions,
+  localApproval,
 } from '../src/index.ts';
 
 const yaml = `apiVersion: service/v1
@@ -227,6 +228,17 @@ ${more}contracts:
     guard.events.clear();
     await denial(guard.run('pay', { stop: true, maybe: true }, ok));
     expect(guard.events.events).toHaveLength(1);
+
+    const asking = layer('first', 'may I?').replace('effect: deny', 'effect: approve');
+    const approvals = localApproval(async () => true);
+    const approved = Guard.fromYaml([asking, alongside], { approvals, openTelemetry: null });
+    expect(await approved.run('pay', { stop: true, maybe: true }, ok)).toBe('ok');
+    expect(approved.events.events.map(({ action, decision_name }) => [action, decision_name])).toEqual([
+      ['call_approval_requested', 'first'],
+      ['call_approval_granted', 'first'],
+      ['call_would_deny', 'documented:candidate'],
+      ['call_executed', null],
+    ]);
   });
 
   it('name the document of each problem, and come from files too', async () => {

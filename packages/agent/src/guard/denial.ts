@@ -12,7 +12,7 @@ export interface Denial {
   readonly reason: string;
   readonly policyError?: boolean;
   /** True if a guard in observe mode refuses too. */
-  readonly isFinal?: boolean;
+  readonly isFinal?: boolean | undefined;
   /** Of the contract of the document that decided. */
   readonly conditions?: readonly EvaluatedCondition[];
 }

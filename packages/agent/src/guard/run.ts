@@ -147,15 +147,15 @@ export class GovernedCall<A extends object, R> {
     if (spent) return this.#deny(spent);
     // A person is asked last: what anything refuses, nobody is asked about.
     if (decision.verdict === 'approve') return this.#askApproval(decision);
-    if (await this.#allow()) await recordShadows(this.#journal, decision.shadows, this.#conditionsOf);
+    await this.#allow(decision.shadows);
   }
 
-  async #allow(): Promise<boolean> {
-    if (!(await this.#reserve())) return false;
+  async #allow(shadows: Decision['shadows']): Promise<void> {
+    if (!(await this.#reserve())) return;
     await this.#record('call_allowed', {});
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'allowed' });
-    return true;
+    await this.#recordShadows(shadows);
   }
 
   /** A later round: the contracts in force are asked again, and nothing is counted. */
@@ -169,11 +169,11 @@ export class GovernedCall<A extends object, R> {
     if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
     const suspended = rounds?.question;
     if (suspended) return this.#conclude(suspended.denial, suspended.outcome);
-    const { refused, question } = await this.#judgeAgain();
+    const { refused, question, shadows } = await this.#judgeAgain();
     if (refused) return this.#deny(refused);
     this.#counts = this.#round.withOwnExecution(this.#counts);
     if (question) return this.#askApproval(question);
-    if (!this.#round.isCounted) await this.#allow();
+    if (!this.#round.isCounted) await this.#allow(shadows);
   }
 
   /** The agent's own contracts before the call, in order, up to the first that refuses; null when none does. */
@@ -230,8 +230,7 @@ export class GovernedCall<A extends object, R> {
 
   /** Also refuses in observe mode if the caller cancelled the call. */
   #undecided(denial: Denial, reason: string): Promise<void> {
-    const isFinal = this.#options.signal?.aborted === true;
-    return this.#deny({ ...denial, reason, policyError: true, isFinal });
+    return this.#deny({ ...denial, reason, policyError: true, isFinal: this.#options.signal?.aborted });
   }
 
   /** Continues the call after a person's decision. */
@@ -253,12 +252,14 @@ export class GovernedCall<A extends object, R> {
       return this.#deny(refusedByPeople(denial, outcome), action);
     }
     const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
-    const { conditions: _, ...details } = detailsOf(denial);
-    await this.#record(action, details);
+    await this.#record(action, { ...detailsOf(denial), conditions: [] });
     this.#round.isApproved = true;
-    const { refused } = await this.#judgeAgain();
+    const { refused, shadows } = await this.#judgeAgain();
     if (refused) return this.#deny(refused);
-    if (!this.#round.isCounted && !(await this.#reserve())) return;
+    if (!this.#round.isCounted) {
+      if (!(await this.#reserve())) return;
+      await this.#recordShadows(shadows);
+    }
     this.#parts.telemetry.counted('allowed', this.#input.tool);
     this.#span.set({ 'governance.action': 'approved' });
   }
@@ -267,22 +268,23 @@ export class GovernedCall<A extends object, R> {
    * Judges an approved call, or a later round, with the current contracts and counters, because hours may have passed.
    * Contracts do not ask again about an approved call. Nothing is counted again.
    */
-  async #judgeAgain(): Promise<{ readonly refused?: Denial; readonly question?: Decision }> {
+  async #judgeAgain(): Promise<Pick<Decision, 'shadows'> & { refused?: Denial; question?: Decision }> {
     this.#policy = this.#parts.currentPolicy();
     this.#counts = { ...this.#counts, ...(await this.#round.countsOf(this.#counters)) };
     const first = this.#rules;
     this.#rules = [];
     const refused = await this.#askOwn('pre');
-    if (refused) return { refused };
+    if (refused) return { refused, shadows: [] };
     const decision = this.#policy.before(this.#input, this.#counts, { approved: this.#round.isApproved });
     this.#rules = [...this.#rules, ...decision.records];
-    this.#policyError ||= decision.policyError;
-    if (decision.verdict === 'deny') return { refused: this.#denialOf(decision) };
+    const { policyError, shadows } = decision;
+    this.#policyError ||= policyError;
+    if (decision.verdict === 'deny') return { refused: this.#denialOf(decision), shadows };
     const spent = await this.#askOwn('session');
-    if (spent) return { refused: spent };
-    if (decision.verdict === 'approve') return { question: decision };
+    if (spent) return { refused: spent, shadows };
+    if (decision.verdict === 'approve') return { question: decision, shadows };
     this.#rules = first;
-    return {};
+    return { shadows };
   }
 
   /**
@@ -351,29 +353,25 @@ export class GovernedCall<A extends object, R> {
     const own = await askAfter(this.#own('post'), this.#input, textForCode(judged));
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
-    await recordShadows(this.#journal, post.shadows, this.#conditionsOf).catch((failure: unknown) =>
-      this.#parts.onError(failure, 'writing an audit record'),
-    );
-    await this.#counters
-      .finished(success)
-      .catch((failure: unknown) => this.#parts.onError(failure, 'counting the outcome of a call'));
+    await this.#recordShadows(post.shadows).catch(this.#report('writing an audit record'));
+    await this.#counters.finished(success).catch(this.#report('counting the outcome of a call'));
     await this.#record(success ? 'call_executed' : 'call_failed', {
       tool_success: success,
       postconditions_passed: post.postconditionsPassed && own.passed,
       duration_ms,
       error,
-    }).catch((failure: unknown) => this.#parts.onError(failure, 'writing an audit record'));
+    }).catch(this.#report('writing an audit record'));
     this.#span.set({
       'governance.tool_success': success,
       'governance.postconditions_passed': post.postconditionsPassed && own.passed,
     });
     const message = error === null ? null : this.#parts.redaction.redactResult(after.text ?? error);
     this.#span.end(!success, message);
+    const warnings = [...after.warnings, ...own.warnings];
     try {
-      const warnings = [...after.warnings, ...own.warnings];
       if (warnings.length > 0) this.#options.onWarning?.(warnings);
     } catch (failure) {
-      this.#parts.onError(failure, 'calling onWarning');
+      this.#report('calling onWarning')(failure);
     }
     return after.text;
   }
@@ -394,6 +392,9 @@ export class GovernedCall<A extends object, R> {
     });
   }
 
+  readonly #report = (activity: string) => (failure: unknown) => this.#parts.onError(failure, activity);
+  readonly #recordShadows = (shadows: Decision['shadows']) =>
+    recordShadows(this.#journal, shadows, this.#conditionsOf);
   readonly #conditionsOf = (id: string | null) => this.#policy.conditionsOf(id, this.#input, this.#counts);
   readonly #denialOf = (decision: Decision) => denialOf(decision, this.#conditionsOf(decision.name));
 }
