@@ -369,7 +369,8 @@ export function localApproval(
           const ended = new AbortController();
           const stop = signal ? AbortSignal.any([signal, ended.signal]) : ended.signal;
           const late = sleep(clock, request.timeout * 1000, stop).then(() => timedOut(request.timeoutEffect));
-          const answered = Promise.resolve(ask(request, stop)).then((answer) =>
+          // A function may throw before it returns a promise.
+          const answered = (async () => ask(request, stop))().then((answer) =>
             typeof answer === 'boolean'
               ? decision(answer, null, null)
               : decision(answer.approved, answer.decidedBy ?? null, answer.reason ?? null),

@@ -342,6 +342,22 @@ describe('a local approval', () => {
     expect(clock.pending).toBe(0);
   });
 
+  it('passes on the error of a function that throws at once, and leaves no timer behind', async () => {
+    const rejections: unknown[] = [];
+    const note = (failure: unknown): void => void rejections.push(failure);
+    process.on('unhandledRejection', note);
+    const broken = localApproval(() => {
+      throw new Error('no terminal');
+    }, clock);
+    const abort = new AbortController();
+    await expect((await broken.request(request())).outcome(abort.signal)).rejects.toThrow('no terminal');
+    expect(clock.pending).toBe(0);
+    abort.abort();
+    await new Promise((done) => setImmediate(done));
+    process.off('unhandledRejection', note);
+    expect(rejections).toEqual([]);
+  });
+
   it('times out by the deadline and tells the function', async () => {
     let told: AbortSignal | null = null;
     const backend = localApproval((_request, signal) => {
