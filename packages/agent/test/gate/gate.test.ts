@@ -115,6 +115,17 @@ describe('with contracts from a file', () => {
     expect(await gate(bash('git push'), ['--format', 'codex', ...args])).toMatchObject({ code: 2 });
   });
 
+  it('counts a call that the assistant’s own user is asked about', async () => {
+    const limit =
+      '{ id: once, type: session, limits: { max_tool_calls: 1 }, then: { effect: deny, message: "enough" } }';
+    const contracts = await contractsFile(askPush(', metadata: { elicit: true }'), limit);
+    const args = ['--format', 'claude-code', '--contracts', contracts];
+    expect(JSON.parse((await gate(bash('git push'), args)).out).hookSpecificOutput).toMatchObject({
+      permissionDecision: 'ask',
+    });
+    expect(await gate(bash('ls'), args)).toMatchObject({ code: 2, err: 'enough\n' });
+  });
+
   it('counts the calls of a session, also side by side, and those of another apart', async () => {
     const limit =
       '{ id: few, type: session, limits: { max_tool_calls: 3 }, then: { effect: deny, message: "enough" } }';

@@ -5,6 +5,7 @@ import { type ApprovalBackend, type ApprovalRequest, HandedOverError } from '../
 import { systemClock } from '../../clock.ts';
 import { judgedArguments } from '../../guard/arguments.ts';
 import { DeniedError } from '../../guard/call.ts';
+import { RunCounters } from '../../guard/counters.ts';
 import { engineOptions } from '../../guard/engine.ts';
 import { agentFiles } from '../../guard/files.ts';
 import type { BeforeHook } from '../../guard/hook.ts';
@@ -81,7 +82,11 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
     await new GovernedCall(parts, place, call, { cwd: folderOf(input, judging) }).decide();
     return { verdict: 'allow', contract: null, reason: '' };
   } catch (failure) {
-    if (failure instanceof HandedOverError) return { verdict: 'ask', contract: null, reason: question };
+    if (failure instanceof HandedOverError) {
+      // The user's decision is not reported, so the call counts as executed.
+      await new RunCounters(sessions, session, input.tool).execution();
+      return { verdict: 'ask', contract: null, reason: question };
+    }
     if (!(failure instanceof DeniedError)) throw failure;
     return { verdict: 'deny', contract: failure.contract, reason: failure.message };
   }
