@@ -1,5 +1,6 @@
 // Redaction of arguments and results, before a record reaches a sink. Pure; bounded in depth, nodes and text.
 import { createJudges, isSecretValue, type Judges } from './redact/judges.ts';
+import { createNameRedaction, type NameRedaction } from './redact/names.ts';
 import { redacted, SecretScan } from './redact/scan.ts';
 
 /** A pattern and what replaces it; `$1` is the first group. A string is compiled as a regular expression. */
@@ -27,7 +28,8 @@ export interface Redaction {
   looksSecret(text: string): boolean;
   /**
    * Arguments (or any JSON value) with secrets replaced, as plain JSON data. Of a string the first 4,096 characters are
-   * read and 1,000 kept. Strings behind the first 150,000 characters are replaced whole.
+   * read and 1,000 kept. Strings behind the first 150,000 characters are replaced whole. In names, tokens are replaced;
+   * a number keeps two such names apart.
    */
   redactArgs(value: unknown): unknown;
   /** Text with every secret in it replaced; nothing is cut. Steps grow with the text's length. */
@@ -65,6 +67,7 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
     // Halves of surrogate pairs would not survive UTF-8.
     return short.replace(/\p{Surrogate}/gu, '\ufffd');
   };
+  const redactNames = detect ? createNameRedaction(judges.tokens) : () => (name: string) => name;
   const beginsWithToken = (text: string): boolean => text.search(judges.tokens) === 0;
   return {
     isSensitiveKey: (key, value) => isSecretValue(judges.ofKey(key), value),
@@ -75,7 +78,7 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
         read += Math.min(one.length, maxRead);
         return detect && (read > maxText || beginsWithToken(one)) ? redacted : shorten(one, 1000);
       };
-      return copy(value, judges, text, detect);
+      return copy(value, judges, text, redactNames, detect);
     },
     redactText: hide,
     redactResult: (text) => shorten(text, 500),
@@ -83,7 +86,13 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
 }
 
 /** Walks maps and lists; a marker replaces what lies too deep, or comes after too many nodes, as in a cycle. */
-function copy(root: unknown, judges: Judges, text: (value: string) => string, detect: boolean): unknown {
+function copy(
+  root: unknown,
+  judges: Judges,
+  text: (value: string) => string,
+  redactNames: NameRedaction,
+  detect: boolean,
+): unknown {
   let nodes = 0;
   /** An item of a list, judged as text behind the flag before it, or behind the name in a pair. */
   const walkItem = (item: unknown, before: unknown, isPair: boolean, depth: number): unknown => {
@@ -114,10 +123,11 @@ function copy(root: unknown, judges: Judges, text: (value: string) => string, de
     const members = Object.entries(list ?? (value instanceof Map ? Object.fromEntries(value) : value));
     nodes += members.length;
     const isNamed = list === null && areNamed(members);
+    const redactName = redactNames(() => members.map(([name]) => name));
     const copies = members.slice(0, room).map(([name, item], i): [string, unknown] => {
       if (list) return [name, walkItem(item, list[i - 1], list.length === 2, depth + 1)];
       const isHidden = isSecretValue(judges.ofKey(name), item) || (isNamed && valueFields.test(name));
-      return [name, isHidden ? redacted : walk(item, depth + 1)];
+      return [redactName(name), isHidden ? redacted : walk(item, depth + 1)];
     });
     if (members.length > room) copies.push(list ? [truncated, truncated] : [truncated, true]);
     return list ? copies.map(([, item]) => item) : Object.fromEntries(copies);

@@ -116,6 +116,21 @@ describe('keys', () => {
   });
 });
 
+describe('names', () => {
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+  it('that contain tokens lose these, and stay different', () => {
+    const other = `sk_live_${'a1B2'.repeat(4)}`;
+    const args = { [token]: 1, [other]: { [`Bearer ${token}`]: 2 }, [R]: 3, api_key_of_production: '' };
+    expect(redactArgs(args)).toEqual({
+      ...{ [`${R} 2`]: 1, [`${R} 3`]: { [`Bearer ${R}`]: 2 }, [R]: 3, api_key_of_production: R },
+    });
+  });
+
+  it('stay where values are not looked at', () => {
+    expect(createRedaction({ detectSecretValues: false }).redactArgs({ [token]: 1 })).toEqual({ [token]: 1 });
+  });
+});
+
 describe('values', () => {
   const a = (n: number): string => 'a1B2'.repeat(20).slice(0, n);
   it.each([
