@@ -120,6 +120,20 @@ describe('the conditions on a record', () => {
     const event = await denial(guardOf(pre(when)), { password: 'hunter3', header: `x ${token}` });
     expect(JSON.stringify(event)).not.toMatch(/hunter|ghp_/);
     expect(event.conditions?.map(({ result }) => result)).toEqual(['no', 'yes']);
+
+    const parent = guardOf(pre('{ args.credentials.value: { contains: Zq7 } }'));
+    const claim = guardOf(pre('{ principal.claims.api_key.raw: { contains: Zq7 } }'), {
+      principal: { claims: { api_key: { raw: 'Zq7hK2mPx9Lw' } } },
+    });
+    const sibling = guardOf(pre('{ args.value: { contains: Zq7 } }'));
+    for (const { conditions } of [
+      await denial(parent, { credentials: { value: 'Zq7hK2mPx9Lw' } }),
+      await denial(claim, {}),
+      await denial(sibling, { name: 'DB_PASSWORD', value: 'Zq7hK2mPx9Lw' }),
+    ])
+      expect(conditions).toMatchObject([{ expected: '[REDACTED]', actual: '[REDACTED]', result: 'yes' }]);
+    const ordinary = await denial(sibling, { name: 'BUILD', value: 'Zq7-build' });
+    expect(ordinary.conditions).toMatchObject([{ expected: 'Zq7', actual: 'Zq7-build' }]);
   });
 
   it('are at most 50, of at most 512 characters a value', async () => {

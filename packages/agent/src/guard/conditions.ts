@@ -1,7 +1,8 @@
 // Conditions as records hold them: bounded, redacted and cut. Decides nothing.
 import type { ConditionEvaluated } from '../record.ts';
 import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
-import type { Redaction } from '../rules/redact.ts';
+import { redacted } from '../rules/redact/scan.ts';
+import { type Redaction, redactSelected } from '../rules/redact.ts';
 
 /** Conditions of one record. */
 const maxConditions = 50;
@@ -45,17 +46,34 @@ function cut(value: unknown, max: number): unknown {
 /** Results of tools stay with the agent. */
 const readsResult = (path: string): boolean => /^(?:output|result)(?:\.|$)/.test(path);
 
-/** The conditions as a record holds them. */
+/** A call as its records hold it. */
+interface RedactedCall {
+  readonly args: object;
+  readonly principal: object | null;
+}
+
+/** True if the call's record hides the value of a selector: a name beside a value can mark it as a secret. */
+function isHidden(path: string, call: RedactedCall): boolean {
+  let at: unknown = call;
+  for (const name of path.split('.')) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) break;
+    at = (at as { readonly [name: string]: unknown })[name];
+  }
+  return at === redacted;
+}
+
+/**
+ * The conditions as a record holds them.
+ * @param call already redacted
+ */
 export function recordedConditions(
   conditions: readonly EvaluatedCondition[],
   redaction: Pick<Redaction, 'redactArgs'>,
+  call: RedactedCall,
 ): readonly ConditionEvaluated[] {
   const redactedValues = new Map<string, unknown>();
-  const redact = (path: string, value: unknown): unknown => {
-    // The last name of a selector may mark its value as a secret.
-    const name = path.slice(path.lastIndexOf('.') + 1);
-    return (redaction.redactArgs({ [name]: head(value) }) as { readonly [name: string]: unknown })[name];
-  };
+  const redact = (path: string, value: unknown): unknown =>
+    isHidden(path, call) ? redacted : redactSelected(path, head(value), redaction);
   const actualOf = ({ path, operator, actual }: EvaluatedCondition): unknown => {
     if (readsResult(path) || actual === null || actual === undefined) return null;
     // All conditions with one selector have one value, but for the boundaries of a sandbox.
@@ -63,13 +81,13 @@ export function recordedConditions(
     if (!redactedValues.has(key)) redactedValues.set(key, redact(path, actual));
     return redactedValues.get(key);
   };
-  const redacted = conditions.slice(0, maxConditions).map((condition) => ({
+  const redactedConditions = conditions.slice(0, maxConditions).map((condition) => ({
     ...condition,
     expected: redact(condition.path, condition.expected),
     actual: actualOf(condition),
   }));
   const cutTo = (max: number): readonly ConditionEvaluated[] =>
-    redacted.map(({ path, operator, expected, actual, result }) => ({
+    redactedConditions.map(({ path, operator, expected, actual, result }) => ({
       path: String(cut(path, max)),
       operator,
       expected: cut(expected, max),

@@ -89,6 +89,7 @@ export class Journal {
   async emit(action: AuditAction, { conditions = [], ...more }: RecordDetails): Promise<AuditRecord> {
     const { sink, clock, telemetry, redaction, onError, strict } = this.#ports;
     const { tool_args, ...facts } = this.#facts;
+    const call = { args: tool_args, principal: facts.principal };
     const record = auditRecord({
       ...facts,
       tool_args: tool_args as AuditRecord['tool_args'],
@@ -102,7 +103,7 @@ export class Journal {
         hook.reason === null ? hook : { ...hook, reason: redaction.redactText(hook.reason) },
       ),
       ...(typeof more.error === 'string' ? { error: redaction.redactResult(more.error) } : {}),
-      ...(conditions.length > 0 ? { conditions: recordedConditions(conditions, redaction) } : {}),
+      ...(conditions.length > 0 ? { conditions: recordedConditions(conditions, redaction, call) } : {}),
     });
     this.#span.within(() => telemetry.evaluated(record));
     try {

@@ -85,6 +85,22 @@ export function createRedaction(policy: RedactionPolicy = {}): Redaction {
   };
 }
 
+/** A value that a selector gives, as plain data, with secrets replaced as in a mapping with the names of its path. */
+export function redactSelected(
+  selector: string,
+  value: unknown,
+  redaction: Pick<Redaction, 'redactArgs'>,
+): unknown {
+  const names = selector.split('.');
+  let at = redaction.redactArgs(names.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value));
+  // A secret name on the way hides all that is below it. Each mapping on the way has one member.
+  for (const _ of names) {
+    if (typeof at !== 'object' || at === null) return at;
+    at = Object.values(at)[0];
+  }
+  return at;
+}
+
 /** Walks maps and lists; a marker replaces what lies too deep, or comes after too many nodes, as in a cycle. */
 function copy(
   root: unknown,

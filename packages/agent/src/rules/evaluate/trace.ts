@@ -1,7 +1,7 @@
 // A condition evaluated once more with a note of each step: what was looked at, the value it saw, and what came of it.
 // For people who ask why; live calls are judged without it.
 import type { Condition } from '../bundle/rule.ts';
-import { createRedaction, type Redaction } from '../redact.ts';
+import { createRedaction, type Redaction, redactSelected } from '../redact.ts';
 import type { Json } from '../yaml.ts';
 import type { ToolCall, View } from './call.ts';
 import { compileCondition, type Extensions, type Predicate } from './condition.ts';
@@ -61,7 +61,7 @@ function leafCompiler(
 export function createTracer(options: TraceOptions = {}): Tracer {
   const { redaction = createRedaction() } = options;
   const show =
-    options.show ?? ((selector: string, value: unknown) => visibleValue(selector, value, redaction));
+    options.show ?? ((selector: string, value: unknown) => redactSelected(selector, value, redaction));
   const partsOf = leafCompiler(options);
   /**
    * Redacted values of one call by selector: many conditions read one value, and redaction reads the whole value. Calls
@@ -133,13 +133,6 @@ function skipped(condition: Condition): ConditionTrace {
   }
   const nodes = condition.kind === 'not' ? [condition.node] : condition.nodes;
   return { kind: condition.kind, outcome: 'skipped', conditions: nodes.map(skipped) };
-}
-
-/** The value as a trace may show it: a name can mark its value as a secret. */
-function visibleValue(selector: string, value: unknown, redaction: Redaction): unknown {
-  const name = selector.slice(selector.lastIndexOf('.') + 1);
-  const copy = redaction.redactArgs({ [name]: value }) as { readonly [key: string]: unknown };
-  return copy[name];
 }
 
 /** Every leaf of a trace, in order. */
