@@ -75,7 +75,13 @@ function contradiction(leaves: readonly Leaf[]): string | null {
   if (!first) return null;
   const isScalar = (value: Json): boolean => value === null || typeof value !== 'object';
   if (!lists.flat().every(isScalar)) return null;
-  const possible = first.filter((value) => others.every((list) => list.some((one) => isAlike(one, value))));
+  const excluded = leaves.flatMap(({ operator, operand }): readonly Json[] =>
+    operator === 'not_equals' ? [operand] : operator === 'not_in' && Array.isArray(operand) ? operand : [],
+  );
+  const contains = (list: readonly Json[], value: Json): boolean => list.some((one) => isAlike(one, value));
+  const possible = first.filter(
+    (value) => others.every((list) => contains(list, value)) && !contains(excluded, value),
+  );
   if (possible.length === 0) return 'No value meets all these conditions at once.';
   // A text that is compared with a bound is a fault, which fires.
   return possible.every((value) => typeof value === 'number' && !fits(value)) ? excluding : null;

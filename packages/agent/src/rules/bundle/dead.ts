@@ -1,5 +1,6 @@
 // Parts of a contract that compile and can never match: an exclusion that excludes nothing, an allowance that allows
 // nothing, a condition that no call can meet. A careful reader would not see them.
+import { coerce } from '../evaluate/selector.ts';
 import type { Json, JsonObject, YamlPath } from '../yaml.ts';
 import { addContradictions } from './contradictions.ts';
 import { isMapping } from './reader.ts';
@@ -129,14 +130,25 @@ function selector(name: string, at: YamlPath, add: Add): void {
     add(at, 'Selectors do not enter lists: brackets belong to the name.');
 }
 
-/** Globs among names of tools. */
+/** Operands that no value equals. */
 function operators(name: string, all: JsonObject, at: YamlPath, add: Add): void {
-  if (name !== 'tool.name') return;
   for (const operator of ['equals', 'in']) {
     const operand = all[operator];
-    const texts = Array.isArray(operand) ? operand : [operand];
-    const glob = texts.find((text) => typeof text === 'string' && /[*?]/.test(text));
-    if (glob !== undefined)
-      add([...at, operator], `${String(glob)} is compared literally: globs belong in tool.`);
+    if (operand === undefined) continue;
+    const path = [...at, operator];
+    const values = operator === 'in' && Array.isArray(operand) ? operand : [operand];
+    const glob = values.find((text) => typeof text === 'string' && /[*?]/.test(text));
+    if (name === 'tool.name' && glob !== undefined)
+      add(path, `${String(glob)} is compared literally: globs belong in tool.`);
+    if (values.every((value) => value === null))
+      add(path, `Null is a missing value, which ${operator} never matches.`, 'exists: false');
+    else if (name.startsWith('env.') && values.every(isConverted)) {
+      const converted = values.map((value) => coerce(value as string));
+      const message = 'A variable that contains a number, true or false is compared without quotes.';
+      add(path, message, JSON.stringify(operator === 'in' ? converted : converted[0]));
+    }
   }
 }
+
+/** True for a text that no variable of the environment has as its value: conditions get a number or a boolean. */
+const isConverted = (value: Json): boolean => typeof value === 'string' && typeof coerce(value) !== 'string';

@@ -73,7 +73,8 @@ function walk(from: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-function coerce(text: string | undefined): unknown {
+/** The value of a variable of the environment, as conditions compare it. */
+export function coerce(text: string | undefined): boolean | number | string | undefined {
   if (text === undefined) return undefined;
   const word = text.toLowerCase();
   if (word === 'true') return true;

@@ -51,8 +51,12 @@ describe('parts that compile and can never match', () => {
     ['{"args.items[0].path": {exists: true}}', 'when.args.items[0].path'],
     ['{args..path: {exists: true}}', 'when.args..path'],
     ['{tool.name: {in: ["pay_*"]}}', 'when.tool.name.in'],
-  ])('are found in a condition: %s', (when, path) => {
-    expect(dead(bundle(pre(when)))).toEqual([['warning', path, null]]);
+    ['{args.a: {equals: }}', 'when.args.a.equals', 'exists: false'],
+    ['{args.a: {in: [null, ~]}}', 'when.args.a.in', 'exists: false'],
+    ['{env.CI: {equals: "True"}}', 'when.env.CI.equals', 'true'],
+    ['{env.N: {in: ["1", "false"]}}', 'when.env.N.in', '[1,false]'],
+  ])('are found in a condition: %s', (when, path, suggestion: string | null = null) => {
+    expect(dead(bundle(pre(when)))).toEqual([['warning', path, suggestion]]);
   });
 
   it('are found among tools, which have no name of that kind', () => {
@@ -73,6 +77,8 @@ describe('parts that compile and can never match', () => {
     ['{all: [{args.n: {equals: 3}}, {args.n: {gt: 5}}]}', 'when.all[1].args.n'],
     ['{all: [{args.n: {in: [1, 2]}}, {args.n: {gte: 3}}]}', 'when.all[1].args.n'],
     ['{all: [{args.s: {equals: a}}, {args.s: {in: [b, c]}}]}', 'when.all[1].args.s'],
+    ['{all: [{args.s: {equals: a}}, {args.s: {not_equals: a}}]}', 'when.all[1].args.s'],
+    ['{all: [{args.n: {in: [1, 2]}}, {args.n: {not_in: [2, 3, true]}}]}', 'when.all[1].args.n'],
     ['{all: [{args.s: {exists: false}}, {args.s: {contains: b}}]}', 'when.all[1].args.s'],
     ['{not: {all: [{args.n: {gt: 10}}, {args.n: {lt: 5}}]}}', 'when.not.all[1].args.n'],
   ])('are found among conditions that must all hold: %s', (when, path) => {
@@ -88,6 +94,7 @@ describe('parts that compile and can never match', () => {
       '{all: [{args.n: {equals: "5"}}, {args.n: {gt: 9}}]}',
       '{all: [{args.n: {in: [1, true]}}, {args.n: {equals: 1.0}}]}',
       '{all: [{args.n: {equals: [1]}}, {args.n: {in: [[1], 2]}}]}',
+      '{all: [{args.n: {in: [1, 2]}}, {args.n: {not_equals: 1}}]}',
       '{all: [{args.n: {exists: true}}, {args.n: {gt: 9}}]}',
     ])
       expect(dead(bundle(pre(when)))).toEqual([]);
@@ -104,6 +111,11 @@ describe('parts that compile and can never match', () => {
       '{args.a.0.b: {exists: false}}',
       '{tool.name: {equals: pay}}',
       '{args.text: {matches: "[0]"}}',
+      '{args.a: {in: [null, 1]}}',
+      '{args.a: {not_equals: null}}',
+      '{args.a: {equals: "true"}}',
+      '{env.CI: {equals: true}}',
+      '{env.N: {in: ["1", one]}}',
       '{tool.name: {matches: "pay_.*"}}',
     ])
       expect(dead(bundle(pre(when)))).toEqual([]);
