@@ -3,6 +3,7 @@ import { createHash, createPublicKey, verify } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { encodeSignature } from '../../src/http/contract/signature.ts';
+import type { Env } from '../../src/shared/ids.ts';
 import { type CallInput, makeHub, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -464,5 +465,44 @@ describe('reading rulesets', () => {
     await expect(t.call('hostedGetRuleset', { params: { name: 'absent' } }, operator)).rejects.toMatchObject({
       code: 'not_found',
     });
+  });
+
+  it('of a key of one environment end with the version that runs there', async () => {
+    await put(ruleset('one'));
+    await put(ruleset('two'), { query: { env: 'staging' } });
+    const params = { name: 'team' };
+    const versionsOf = async (env: Env, query: CallInput['query'] = {}) => {
+      const { body } = await t.call('hostedRulesetVersions', { params, query }, t.hostedKey(user, env));
+      return { ...body, versions: body.versions.map(({ version }) => version) };
+    };
+    const end = { has_more: false, next_offset: null };
+    for (const [env, version] of [
+      ['production', 1],
+      ['staging', 2],
+    ] as const) {
+      expect(await versionsOf(env)).toMatchObject({ versions: [version], ...end });
+      expect(await versionsOf(env, { limit: '1' })).toMatchObject({ versions: [version], ...end });
+      expect(await versionsOf(env, { offset: '1' })).toMatchObject({ versions: [], ...end });
+    }
+    await expect(versionsOf('development')).rejects.toMatchObject({ code: 'not_found' });
+    await expect(versionsOf('development', { offset: '1' })).rejects.toMatchObject({ code: 'not_found' });
+    expect(
+      (await t.call('hostedRulesetVersions', { params, query: { limit: '1' } }, operator)).body,
+    ).toMatchObject({ versions: [{ version: 2 }], has_more: true, next_offset: 1 });
+  });
+
+  it('by name gives a key of one environment the version that runs there', async () => {
+    await put(ruleset('one'));
+    await put(ruleset('two'), { query: { env: 'staging' } });
+    const newestOf = async (...key: Parameters<TestHub['hostedKey']>) =>
+      (await t.call('hostedGetRuleset', { params: { name: 'team' } }, t.hostedKey(...key))).body;
+    expect(await newestOf(user, 'production')).toMatchObject({
+      version: 1,
+      yaml_content: ruleset('one'),
+      deployed_envs: ['production'],
+    });
+    expect(await newestOf(user, 'staging')).toMatchObject({ version: 2 });
+    expect(await newestOf(user)).toMatchObject({ version: 2 });
+    await expect(newestOf(user, 'development')).rejects.toMatchObject({ code: 'not_found' });
   });
 });

@@ -48,7 +48,9 @@ export const hostedRulesetRoutes = routes({
     role: 'viewer',
     envs: 'none',
     tag: 'hosted-rulesets',
-    summary: 'The newest version, deployed or not; 304 if If-None-Match contains its ETag',
+    summary:
+      'The newest version, deployed or not, or for an API key for one environment the version that runs there; 304 if ' +
+      'If-None-Match contains its ETag',
     params,
     status: 200,
     reply: rulesetDetail,
@@ -100,7 +102,7 @@ export const hostedRulesetRoutes = routes({
     role: 'viewer',
     envs: 'none',
     tag: 'hosted-rulesets',
-    summary: 'Versions, newest first',
+    summary: 'Versions, newest first; an API key for one environment can read the version that runs there',
     params,
     query: z.object(hostedPaging(200, 50)),
     status: 200,

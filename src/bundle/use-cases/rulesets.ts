@@ -140,7 +140,10 @@ export class Rulesets {
     return { items: rulesets.flat(), more };
   }
 
-  /** The newest, or one version. With an environment, only what it runs now exists. @throws HubError not_found */
+  /**
+   * One version, or with null the newest. A principal of one environment reads only the version that runs there.
+   * @throws HubError not_found
+   */
   async getVersion(
     principal: Principal,
     name: string,
@@ -150,7 +153,7 @@ export class Rulesets {
     const current = await this.#currentOf(principal, name);
     const bundle =
       version === null
-        ? await this.#newestOf(tenantId, name)
+        ? (await this.#versionsOf(principal, name, current, { limit: 1, offset: 0 })).items[0]
         : await this.#ports.store.bundles.getVersion(tenantId, name, version);
     const there = bundle && running(current, bundle.version);
     if (!bundle || !there || (env !== null && there.length === 0)) throw absent(name, version);
@@ -159,21 +162,18 @@ export class Rulesets {
     return { ...(await this.#withDeployments(principal, bundle, current)), yaml };
   }
 
-  /** Newest first. @throws HubError not_found */
-  async listVersions(
-    principal: Principal,
-    name: string,
-    page: { readonly limit: number; readonly offset: number },
-  ): Promise<{ readonly items: readonly RulesetVersion[]; readonly more: boolean }> {
-    const { tenantId, env } = principal;
+  /** Newest first; for a principal of one environment, the version that runs there. @throws HubError not_found */
+  async listVersions(principal: Principal, name: string, page: PageRequest): Promise<Page<RulesetVersion>> {
     const current = await this.#currentOf(principal, name);
-    const versions = await this.#ports.store.bundles.listVersions(tenantId, name, page);
-    if (versions.items.length === 0 && (await this.#newestOf(tenantId, name)) === null)
-      throw absent(name, null);
-    const items = await Promise.all(
-      versions.items.map((bundle) => this.#withDeployments(principal, bundle, current)),
-    );
-    return { ...versions, items: items.filter(({ deployments: at }) => env === null || at.length > 0) };
+    const { items, more } = await this.#versionsOf(principal, name, current, page);
+    if (items.length === 0) {
+      const first = await this.#versionsOf(principal, name, current, { limit: 1, offset: 0 });
+      if (first.items.length === 0) throw absent(name, null);
+    }
+    return {
+      items: await Promise.all(items.map((bundle) => this.#withDeployments(principal, bundle, current))),
+      more,
+    };
   }
 
   /** Returns findings that do not prevent the put. @throws HubError with all that do */
@@ -198,6 +198,24 @@ export class Rulesets {
       );
     }
     return { warnings: findings, outline };
+  }
+
+  /** A page of the versions that exist for the principal, newest first. */
+  async #versionsOf(
+    { tenantId, env }: Principal,
+    name: string,
+    current: readonly Deployment[],
+    page: PageRequest,
+  ): Promise<Page<BundleVersion>> {
+    const { bundles } = this.#ports.store;
+    if (env === null) return bundles.listVersions(tenantId, name, page);
+    // Paged after the choice: a page of all versions may contain none that runs in the environment.
+    const versions = await Promise.all(
+      current.map(({ version }) => bundles.getVersion(tenantId, name, version)),
+    );
+    const visibleVersions = versions.flatMap((one) => one ?? []).sort((a, b) => b.version - a.version);
+    const end = page.offset + page.limit;
+    return { items: visibleVersions.slice(page.offset, end), more: visibleVersions.length > end };
   }
 
   async #newestOf(tenantId: string, name: string): Promise<BundleVersion | null> {
