@@ -369,9 +369,9 @@ export async function makeHub(
         local: request.local ?? true,
         header: (name: string) => headers[name] ?? null,
       };
+      checkOwnEnvironment(declaration, caller, input.query);
       // The input was validated by the declaration itself, so it is what the handler's type says.
       const parts = validated(declaration, input);
-      checkOwnEnvironment(declaration, caller, parts.query);
       await own.before(parts);
       const handle = (newId: string | null): Promise<unknown> =>
         handlers[operation](hub, parts as never, caller as never, { ...full, newId });

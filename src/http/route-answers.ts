@@ -76,8 +76,9 @@ export class RouteAnswers {
     const limits = createRouteLimits(rateLimits, declaration, caller, network);
     requestFacts.limits = limits;
     await limits.arrived();
-    const input = validate(declaration, await parse(raw, match));
-    checkOwnEnvironment(declaration, caller, input.query);
+    const parts = await parse(raw, match);
+    checkOwnEnvironment(declaration, caller, parts.query);
+    const input = validate(declaration, parts);
     checkNamedEnvironment(declaration, caller, input);
     const sent = { operation: name, declaration, caller, headers: raw.headers };
     const key = idempotency.keyOf(sent);

@@ -60,6 +60,7 @@ export function checkNamedEnvironment(
 }
 
 /**
+ * Takes the query before its validation: a name that is no environment differs from the key's environment too.
  * @throws HubError env_mismatch when a key names another environment than its own on a route that declares
  *   `ownEnvironment`
  */
@@ -69,10 +70,10 @@ export function checkOwnEnvironment(
   query: unknown,
 ): void {
   if (!ownEnvironment || caller.kind !== 'key') return;
-  const requestedEnv = (query as { readonly env?: string }).env;
+  const requestedEnv = (query as { readonly env?: unknown } | undefined)?.env;
   if (requestedEnv === undefined || requestedEnv === caller.env) return;
   throw new HubError(
     'env_mismatch',
-    `API key is scoped to '${caller.env}', cannot access env '${requestedEnv}'.`,
+    `API key is scoped to '${caller.env}', cannot access env '${String(requestedEnv).slice(0, 64)}'.`,
   );
 }

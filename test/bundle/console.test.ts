@@ -253,7 +253,16 @@ describe('an API key', () => {
       code: 'env_mismatch',
       message: "API key is scoped to 'production', cannot access env 'staging'.",
     });
-    await expect(current('elsewhere')).rejects.toMatchObject({ code: 'validation_failed' });
+    for (const env of ['qa', 'PRODUCTION', '']) {
+      await expect(current(env), env).rejects.toMatchObject({
+        code: 'env_mismatch',
+        message: `API key is scoped to 'production', cannot access env '${env}'.`,
+      });
+      const query = { env };
+      await expect(t.call('currentBundle', { params: { name: 'team' }, query }, user)).rejects.toMatchObject({
+        code: 'validation_failed',
+      });
+    }
     const unnamed = (caller: Caller) => t.call('currentBundle', { params: { name: 'team' } }, caller);
     expect((await unnamed(t.key(user))).body).toMatchObject({ env: 'production', version: 1 });
     await expect(unnamed(user)).rejects.toMatchObject({

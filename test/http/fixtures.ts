@@ -131,6 +131,20 @@ export const testRoutes = routes({
     reply: z.object({ key: z.string() }),
     errors: [],
   },
+  ofEnvironment: {
+    method: 'GET',
+    path: '/api/v1/environment',
+    auth: ['key', 'cookie'],
+    role: 'viewer',
+    envs: 'query',
+    ownEnvironment: true,
+    tag: 'test',
+    summary: 'The environment in the query',
+    query: z.object({ env: env.optional(), n: z.coerce.number().int().optional() }),
+    status: 200,
+    reply: z.unknown(),
+    errors: ['env_mismatch', 'validation_failed'],
+  },
   download: {
     method: 'GET',
     path: '/api/v1/download',
@@ -492,6 +506,7 @@ export function edge(
     serve: {
       echo: async (input, caller, request) => ({ ...input, caller: caller.kind, network: request.network }),
       getValue: async ({ params }) => params,
+      ofEnvironment: async ({ query }) => query,
       download: async () => ({}),
       bump: async ({ params }) => params,
       batch: async ({ body }) => body,

@@ -48,6 +48,32 @@ describe('a request', () => {
     expect(Object.keys(list[0] ?? {})).toEqual(['loc', 'msg']);
   });
 
+  it.each(['staging', 'qa', 'PRODUCTION', '', 'qa&n=x'])(
+    'of a key for another environment, here %j, gets 403 before its other problems',
+    async (env) => {
+      const { pipeline } = edge();
+      const response = await pipeline.handle(raw('GET', `/api/v1/environment?env=${env}`, asKey));
+      expect([response.status, jsonOf(response)]).toMatchObject([
+        403,
+        {
+          code: 'env_mismatch',
+          detail: `API key is scoped to 'production', cannot access env '${env.replace('&n=x', '')}'.`,
+        },
+      ]);
+    },
+  );
+
+  it("for the key's own environment, or from a person, keeps its validation", async () => {
+    const { pipeline } = edge();
+    const statusOf = async (query: string, headers: { [name: string]: string }) =>
+      (await pipeline.handle(raw('GET', `/api/v1/environment?${query}`, headers))).status;
+    expect(await statusOf('env=production', asKey)).toBe(200);
+    expect(await statusOf('', asKey)).toBe(200);
+    expect(await statusOf('env=production&n=x', asKey)).toBe(422);
+    expect(await statusOf('env=staging', asUser)).toBe(200);
+    expect(await statusOf('env=qa', asUser)).toBe(422);
+  });
+
   it('lists at most 50 problems', async () => {
     const { pipeline } = edge();
     const keys = JSON.stringify({ keys: new Array(200).fill(1) });
