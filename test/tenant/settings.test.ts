@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { eventRemoval } from '../../src/event/console/removal-handlers.ts';
 import type { EventStore } from '../../src/event/port.ts';
+import type { Caller } from '../../src/http/contract/call.ts';
 import type { Job, Jobs } from '../../src/shared/ports/jobs.ts';
 import { settled } from '../clock.ts';
 import { bundleYaml } from '../contract/library.ts';
@@ -102,13 +103,14 @@ it.each([
 });
 
 it('counts for the overview what the caller sees', async () => {
+  await send('staging', {});
+  t.clock.advance(1000);
   await send(
     'production',
     { verdict: 'call_denied', payload: { decision_name: 'a' } },
     { verdict: 'call_would_deny', mode: 'observe', payload: { decision_name: 'b' } },
     {},
   );
-  await send('staging', {});
   const body = { tool_name: 'x', message: 'm', timeout: 60 };
   await t.call('createApproval', { body }, t.key(user));
   const production = {
@@ -134,6 +136,16 @@ it('counts for the overview what the caller sees', async () => {
     active_agents: 0,
     total_agents: 1,
   });
+});
+
+it('counts for a key only the agents of its environment, and for a person those of all', async () => {
+  await send('production', {}, { agent_id: 'agent-2' });
+  await send('staging', { agent_id: 'agent-3' });
+  const totalFor = async (caller: Caller) => (await t.call('statsOverview', {}, caller)).body.total_agents;
+  expect(await totalFor(t.key(user, 'production'))).toBe(2);
+  expect(await totalFor(t.key(user, 'staging'))).toBe(1);
+  expect(await totalFor(t.key(user, 'development'))).toBe(0);
+  expect(await totalFor(user)).toBe(3);
 });
 
 it('leaves to a job what a request has no time for, and says so', async () => {

@@ -1,5 +1,5 @@
-// The figures on the first page, and how contracts decided. A key sees its environment, a user all of them; agents are
-// counted per tenant.
+// The figures on the first page, and how contracts decided. A key sees its environment. A user sees all environments of
+// the own roles, and `total_agents` counts in all of them even if the query names one.
 
 import type { CallSeries } from '../../event/rules/series.ts';
 import type { Handlers } from '../../http/contract/handler.ts';

@@ -19,10 +19,11 @@ const floorMinute = (ms: number): number => Math.floor(ms / minuteMs) * minuteMs
 /** Contracts that are listed: those of most calls. */
 const maxContracts = 1000;
 
-/** The figures of the last 24 hours. Agents are counted per tenant, the rest in the environments that are seen. */
+/** The figures of the last 24 hours, in the named environment or in all visible ones. */
 export interface Overview {
   /** Without the sample run's. */
   readonly pendingApprovals: number;
+  /** Agents that were last in a visible environment, whichever one is named. */
   readonly totalAgents: number;
   /** Agents that sent an event within the hour. */
   readonly activeAgents: number;
@@ -121,7 +122,7 @@ export class Statistics {
     const [pending, ofSample, totalAgents, counts] = await Promise.all([
       store.approvals.countPending(tenantId, envsInSight, now),
       sampleRuns.pending(tenantId, envsInSight),
-      store.agents.count(tenantId, principal.env === null ? visibleEnvs(principal) : null),
+      store.agents.count(tenantId, visibleEnvs(principal)),
       // To the minute: whole minutes are counted already.
       store.events.counts(tenantId, envsInSight, floorMinute(now - dayMs), now - hourMs, entries),
     ]);
