@@ -37,7 +37,7 @@ const versionFields = {
   sourceHubRevision: field(z.string().nullable(), noSource),
   uploadedBy: field(z.string()),
   createdAt: field(instant),
-  /** Null when the YAML has no list of contracts. */
+  /** Null only in versions that an older hub saved from YAML without a list of contracts; newer ones have 0. */
   contractCount: field(z.int().nullable(), hidden),
   /** Default mode of the document's rules. Null if the document has another default, or if the hub never stored it. */
   mode: field(mode.nullable(), hidden),

@@ -5,7 +5,7 @@ import { bundleRoutes } from '../../src/bundle/console/routes.ts';
 import type { Caller } from '../../src/http/contract/call.ts';
 import type { Env } from '../../src/shared/ids.ts';
 import { attestationText, successionText } from '../../src/signing/rules/attestation.ts';
-import { aDeployment } from '../conformance/fixtures.ts';
+import { aBundle, aDeployment } from '../conformance/fixtures.ts';
 import { bundleYaml } from '../contract/library.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -63,16 +63,27 @@ describe('an upload', () => {
     }
   });
 
-  it('of unfinished YAML is saved; its contracts are counted when there is a list', async () => {
+  it('of unfinished YAML is saved; without a list of contracts it counts 0', async () => {
     await upload('metadata: {name: empty}\n');
     await upload('metadata: {name: three}\ncontracts: [1, 2, 3]\n');
     const { body } = await t.call('listBundles', {}, user);
     expect(new Map(body.map(({ name, contract_count }) => [name, contract_count]))).toEqual(
       new Map([
-        ['empty', null],
+        ['empty', 0],
         ['three', 3],
       ]),
     );
+  });
+
+  it('of an older hub without a count stays readable', async () => {
+    const { tenantId } = user;
+    await t.hub.store.bundles.upload(aBundle({ tenantId, name: 'old', contractCount: null }));
+    expect((await t.call('listBundles', {}, user)).body).toMatchObject([
+      { name: 'old', contract_count: null },
+    ]);
+    expect((await t.call('hostedListRulesets', {}, t.operator(user))).body.rulesets).toMatchObject([
+      { name: 'old', rule_count: null },
+    ]);
   });
 
   it.each([

@@ -51,8 +51,8 @@ export interface BundleOutline {
   readonly name: string;
   /** Kind as the document contains it; null if it contains none. */
   readonly kind: string | null;
-  /** Null when there is no list of contracts. */
-  readonly contractCount: number | null;
+  /** Length of the list of contracts; 0 without a list. */
+  readonly contractCount: number;
   /** Default mode of rules; null if the document has another default. */
   readonly mode: Mode | null;
   /** Its first 2,000 characters; null when there is none. */

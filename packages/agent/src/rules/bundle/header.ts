@@ -8,8 +8,8 @@ export interface BundleHeader {
   readonly name: string;
   /** As the document says it; null when it does not. */
   readonly kind: string | null;
-  /** Length of the list of contracts (or rules); null when there is no list. */
-  readonly contractCount: number | null;
+  /** Length of the list of contracts (or rules); 0 without a list. */
+  readonly contractCount: number;
   /** The mode of rules that name none; null when the document says something else. */
   readonly mode: 'enforce' | 'observe' | null;
   /** Its first 2,000 characters; null when there is none. */
@@ -30,8 +30,8 @@ export function readBundleHeader(yamlText: string): BundleHeader {
   const { value } = readSingleMapping(yamlText);
   const name = bundleName(value);
   const list = value.contracts ?? value.rules;
-  const contractCount = Array.isArray(list) ? list.length : null;
-  if (contractCount !== null && contractCount > maxStoredRules) {
+  const contractCount = Array.isArray(list) ? list.length : 0;
+  if (contractCount > maxStoredRules) {
     throw new RuleError(
       `A bundle can contain at most ${maxStoredRules} contracts, but this one contains ${contractCount}`,
     );

@@ -40,8 +40,9 @@ describe('readBundleHeader', () => {
       kind: 'Ruleset',
       contractCount: 1,
     });
-    expect(readBundleHeader('metadata: {name: a}')).toMatchObject({ kind: null, contractCount: null });
-    expect(readBundleHeader('metadata: {name: a}\ncontracts: {}').contractCount).toBeNull();
+    expect(readBundleHeader('metadata: {name: a}')).toMatchObject({ kind: null, contractCount: 0 });
+    for (const list of ['{}', 'null', 'none', '[]'])
+      expect(readBundleHeader(`metadata: {name: a}\ncontracts: ${list}`).contractCount, list).toBe(0);
   });
 
   it.each([
