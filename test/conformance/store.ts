@@ -10,6 +10,7 @@ import { bundlesContract, deploymentsContract } from './bundles.ts';
 import { channelsContract } from './channels.ts';
 import { compositionsContract } from './compositions.ts';
 import { eventsContract } from './events.ts';
+import { eventsCallIdsContract } from './events-call-ids.ts';
 import { eventsModelContract } from './events-model.ts';
 import { eventsQueryContract } from './events-query.ts';
 import { eventsSearchContract } from './events-search.ts';
@@ -89,6 +90,7 @@ export const storeSuites = {
     eventsQueryContract,
     eventsSeriesContract,
     eventsSearchContract,
+    eventsCallIdsContract,
     searchTextsContract,
     eventsModelContract,
     runsContract,

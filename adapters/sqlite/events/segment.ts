@@ -18,6 +18,7 @@ import { hourMs } from '../../../src/shared/duration.ts';
 import type { Database, Row } from '../database.ts';
 import { givenText } from '../database.ts';
 import { jsonText, type StoredJson, unpackedJson, unpackedText } from './body.ts';
+import { markSentCallIds } from './sent-call-ids.ts';
 
 /** No segment spans more than this, so that reading backwards in time knows when to stop looking. */
 export const segmentSpanMs = hourMs;
@@ -121,6 +122,7 @@ export function tenantNumber(db: Database, tenantId: string): number | null {
 export function summarize(events: readonly (EventInput | null)[]) {
   const tallies: [tool: string, verdict: string, mode: string, count: number, name: string | null][] = [];
   const names = new Set<string>();
+  const sentCallIds = new Set<string>();
   const versions: string[] = [];
   const marks = Buffer.alloc(events.length * markBytes, noEvent);
   let count = 0;
@@ -133,6 +135,7 @@ export function summarize(events: readonly (EventInput | null)[]) {
     if (ts < minTs) minTs = ts;
     if (ts > maxTs) maxTs = ts;
     if (name !== null) names.add(name);
+    if (event.givenCallId !== undefined) sentCallIds.add(event.givenCallId);
     let at = 0;
     for (; at < tallies.length; at++) {
       const segmentTally = tallies[at];
@@ -159,7 +162,7 @@ export function summarize(events: readonly (EventInput | null)[]) {
     minTs,
     maxTs,
     tallies: JSON.stringify(tallies),
-    names: JSON.stringify([...names]),
+    names: JSON.stringify([...names, markSentCallIds(sentCallIds)]),
     versions: JSON.stringify(versions),
     marks,
   };

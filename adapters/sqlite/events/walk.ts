@@ -4,7 +4,6 @@ import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { isInFilter } from '../../../src/shared/ids.ts';
 import type { Database, SqlValue } from '../database.ts';
 import { envsParameter, envTest } from '../table.ts';
-import { placeOfEntry } from './calls.ts';
 import { callKey } from './encode.ts';
 import { addQueryTests } from './query-clause.ts';
 import {
@@ -16,6 +15,10 @@ import {
   summaryColumns,
   tenantNumber,
 } from './segment.ts';
+import { markOfCallId, mayHoldSentCallId } from './sent-call-ids.ts';
+
+/** Divides the entry of a call into its segment (calls.ts). */
+const segmentEntries = 32 * 256;
 
 /** Segments that `walk` looks at in one query, at most: bounds how long other reads wait. */
 const largestWindow = 4096;
@@ -56,32 +59,65 @@ export function mayFit(filter: EventFilter, hi: number): Clause {
 }
 
 /**
- * The segments that may hold a call: the one that the table of calls names, and of those that are newer than it
- * (calls.ts) the ones that mention the id.
+ * The segments that may hold an event which is stored under its call id: the one that the table of calls contains, and
+ * of those that are newer than it (calls.ts) the ones that mention the id. Oldest first, by newest event. One query,
+ * because a merge between two would hide the id from both.
  */
-function* ofCall(
-  db: Database,
-  tenant: number,
-  callId: string,
-  filter: EventFilter,
-): Generator<Summary, void, undefined> {
+function ofCall(db: Database, tenant: number, callId: string, filter: EventFilter): readonly Summary[] {
   const key = callKey(callId);
-  const entry = db.get('SELECT entry FROM calls WHERE tenant = ? AND call_id = ?', [tenant, key]);
-  const segment = entry ? segmentOf(placeOfEntry(Number(entry[0]))) : null;
   const needle = Buffer.from(JSON.stringify(callId));
   const rows = db.all(
-    `SELECT ${summaryColumns} FROM segments WHERE id = ?1 AND tenant = ?2
+    `SELECT ${summaryColumns} FROM segments
+       WHERE id = (SELECT entry / ${segmentEntries} FROM calls WHERE tenant = ?2 AND call_id = ?1) AND tenant = ?2
      UNION SELECT ${summaryColumns} FROM segments WHERE id > (SELECT merged FROM store) AND tenant = ?2
        AND (SELECT iif(call_keys IS NULL, instr(body, ?3), instr(call_keys, ?3) + instr(call_keys, ?4))
          FROM segment_bodies WHERE segment = segments.id) > 0
-     ORDER BY 2 DESC, 1 DESC`,
-    [segment, tenant, needle, typeof key === 'string' ? needle : key],
+     ORDER BY 2, 1`,
+    [key, tenant, needle, typeof key === 'string' ? needle : key],
   );
-  for (const row of rows) {
-    const summary = readSummary(row);
-    const isSeen = isInFilter(filter.env, summary.env);
-    if (isSeen && (filter.agentId === undefined || summary.agent === filter.agentId)) yield summary;
+  return rows
+    .map(readSummary)
+    .filter(
+      ({ env, agent }) =>
+        isInFilter(filter.env, env) && (filter.agentId === undefined || agent === filter.agentId),
+    );
+}
+
+/**
+ * The segments and times of a walk, with further segments in the walk's order. Each segment comes once.
+ * @param others in the walk's order
+ * @param isBefore true if the segment must come before the segment or time
+ */
+function* merged(
+  walked: Iterable<Summary | number>,
+  others: readonly Summary[],
+  isBefore: (segment: Summary, step: Summary | number) => boolean,
+): Generator<Summary | number, void, undefined> {
+  const ids = new Set(others.map(({ id }) => id));
+  let at = 0;
+  for (const step of walked) {
+    for (let next = others[at]; next && isBefore(next, step); next = others[++at]) yield next;
+    if (typeof step === 'number' || !ids.has(step.id)) yield step;
   }
+  yield* others.slice(at);
+}
+
+const isOlder = (segment: Summary, step: Summary | number): boolean =>
+  typeof step === 'number'
+    ? segment.maxTs < step
+    : segment.maxTs < step.maxTs || (segment.maxTs === step.maxTs && segment.id < step.id);
+
+const isNewer = (segment: Summary, step: Summary | number): boolean =>
+  typeof step === 'number'
+    ? segment.maxTs > step
+    : segment.maxTs > step.maxTs || (segment.maxTs === step.maxTs && segment.id > step.id);
+
+/** As `mayFit`. With a call id, only for events that have it from their sender: `ofCall` lists the others' segments. */
+function mayFitWalk(filter: EventFilter, hi: number): Clause {
+  const { sql, params } = mayFit(filter, hi);
+  return filter.callId === undefined
+    ? { sql, params }
+    : { sql: `${sql} AND ${mayHoldSentCallId}`, params: [...params, markOfCallId(filter.callId)] };
 }
 
 /** FROM and WHERE of a query, and the time of the window's oldest segment; null in the last window. */
@@ -145,7 +181,7 @@ interface WalkOptions {
   /** Reads the marks with the summaries: a read of its own for each takes longer. Default: false */
   readonly hasMarks?: boolean;
   /** The oldest time that is still wanted; asked for each window. Default: the filter's */
-  readonly since?: () => number;
+  readonly since?: (() => number) | undefined;
 }
 
 const summaryReader = (hasMarks: boolean) =>
@@ -168,11 +204,19 @@ export function* walkUp(
 ): Generator<Summary | number, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
-  if (filter.callId !== undefined) {
-    const segments = [...ofCall(db, tenant, filter.callId, filter)].reverse();
-    yield* segments;
-    if (segments.length > 0) return;
-  }
+  const walked = rangeUp(db, tenant, filter, lo, until, hasMarks);
+  if (filter.callId === undefined) yield* walked;
+  else yield* merged(walked, ofCall(db, tenant, filter.callId, filter), isOlder);
+}
+
+function* rangeUp(
+  db: Database,
+  tenant: number,
+  filter: EventFilter,
+  lo: number,
+  until: () => number,
+  hasMarks: boolean,
+): Generator<Summary | number, void, undefined> {
   const agent: Clause =
     filter.agentId === undefined
       ? { sql: '', params: [] }
@@ -184,7 +228,7 @@ export function* walkUp(
   let bottomId = -1;
   for (let size = 8; ; size = Math.min(size * 2, largestWindow)) {
     const hi = until();
-    const fit = mayFit(filter, hi);
+    const fit = mayFitWalk(filter, hi);
     const range = `tenant = ? ${agent.sql} AND max_ts >= ? AND max_ts <= ? AND (max_ts > ? OR id > ?)`;
     const params = [tenant, ...agent.params, bottom, hi + segmentSpanMs, bottom, bottomId];
     const order = 'ORDER BY max_ts, id';
@@ -218,16 +262,19 @@ export function* walk(
 ): Generator<Summary | number, void, undefined> {
   const tenant = tenantNumber(db, tenantId);
   if (tenant === null) return;
-  if (filter.callId !== undefined) {
-    let isFound = false;
-    for (const segment of ofCall(db, tenant, filter.callId, filter)) {
-      isFound = true;
-      yield segment;
-    }
-    // Events that are identified by their content are not in the table under the call id that they name.
-    if (isFound) return;
-  }
-  const fit = mayFit(filter, hi);
+  const walked = rangeDown(db, tenant, filter, hi, { hasMarks, since });
+  if (filter.callId === undefined) yield* walked;
+  else yield* merged(walked, ofCall(db, tenant, filter.callId, filter).toReversed(), isNewer);
+}
+
+function* rangeDown(
+  db: Database,
+  tenant: number,
+  filter: EventFilter,
+  hi: number,
+  { hasMarks = false, since }: WalkOptions,
+): Generator<Summary | number, void, undefined> {
+  const fit = mayFitWalk(filter, hi);
   const { columns, read } = summaryReader(hasMarks);
   for (const window of windows(db, tenant, filter, hi, { first: 8, largest: largestWindow, since })) {
     const rows = db.all(`SELECT ${columns} ${window.sql} AND ${fit.sql} ORDER BY max_ts DESC, id DESC`, [

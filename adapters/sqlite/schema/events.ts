@@ -1,10 +1,10 @@
 // The tables of events, and the summaries written in the commits that store and remove events (usage/write.ts).
 //
 // Events are kept as segments: up to a batch of one agent within one hour. Summaries and bodies are apart, so that a
-// search reads a dense table. `tallies` is [[tool, verdict, mode, count], …]. `names` holds the decision names, and
-// `later` the verdicts that outcomes added. `places` holds the events' places in a batch that made more than one
-// segment. `marks` is the tally, version and time of each event (events/segment.ts). `calls` holds the call ids of all
-// segments up to store.merged (events/calls.ts).
+// search reads a dense table. `tallies` is [[tool, verdict, mode, count], …]. `names` holds the decision names, and a
+// list of hashes of call ids from senders (events/sent-call-ids.ts). `later` holds the verdicts that outcomes added.
+// `places` holds the events' places in a batch that made more than one segment. `marks` is the tally, version and time
+// of each event (events/segment.ts). `calls` holds the call ids of all segments up to store.merged (events/calls.ts).
 //
 // The form of a body is a number for its writing and packing (events/segment.ts, events/body.ts). `sender` is the agent
 // of the request, where some events of a body as it was sent are of others. `call_keys` holds the call ids of a packed

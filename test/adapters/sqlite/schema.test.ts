@@ -84,7 +84,9 @@ it('a new file and a recorded one have the same tables', () => {
 it('segments without marks, or without names in their tallies, get them', async () => {
   const path = recorded();
   const db = new Database(path);
-  const marks = () => db.all('SELECT id, tallies, names, versions, hex(marks) FROM segments ORDER BY id');
+  // Segments that the step fills get a list of call ids behind their names, which the recorded ones lack.
+  const names = "iif(substr(names, -2) = ']]', json_remove(names, '$[#-1]'), names)";
+  const marks = () => db.all(`SELECT id, tallies, ${names}, versions, hex(marks) FROM segments ORDER BY id`);
   const before = marks();
   expect(before.length).toBeGreaterThan(5);
   db.exec(`UPDATE segments SET marks = NULL, versions = NULL WHERE id % 2 = 0;
