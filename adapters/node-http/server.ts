@@ -27,6 +27,7 @@ import { incomingBody, Unfinished } from '../../src/http/unfinished.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Timer } from '../../src/shared/ports/clock.ts';
 import { Exchange } from './exchange.ts';
+import { NodeRequest } from './request.ts';
 import { createSockets, type Handshake, refuse, type Sockets } from './sockets.ts';
 
 /** Headers must be here within this time; an idle connection is closed after it. */
@@ -82,7 +83,8 @@ class NodeServer implements Server {
   #isListening = true;
   #boundPort = 0;
   readonly #connections: Connections;
-  readonly #server: HttpServer = createServer({
+  readonly #server: HttpServer<typeof NodeRequest> = createServer({
+    IncomingMessage: NodeRequest,
     maxHeaderSize,
     highWaterMark: socketBytes,
     headersTimeout: headersMs,

@@ -7,9 +7,9 @@ import { createBudgets } from '../../../src/admission/byte-budgets.ts';
 import { plain } from '../../../src/http/encode.ts';
 import type { Session } from '../../../src/http/live/session.ts';
 import type { Pipeline } from '../../../src/http/pipeline.ts';
-import { asKey } from '../../http/fixtures.ts';
+import { asKey, keyText } from '../../http/fixtures.ts';
 import { memoryLog } from '../../log.ts';
-import { onNode, RawSocket, serve, start } from './fixtures.ts';
+import { eventually, onNode, RawSocket, serve, start } from './fixtures.ts';
 import { WebSocketClient } from './websocket.ts';
 
 async function greeting(text: string) {
@@ -79,6 +79,33 @@ describe('a WebSocket that is opened after a wait', () => {
     await socket.raw.until(() => status === 200 || socket.raw.closed);
     socket.raw.destroy();
   });
+
+  const chunked = 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n';
+  it.each([
+    ['GET', 'GET /api/v1/sessions/a', '\r\n', '{"key":"a"'],
+    ['POST', 'POST /api/v1/events', 'Content-Length: 3\r\n\r\nabc', '{"bytes":3}'],
+    ['POST in chunks', 'POST /api/v1/events', chunked, '{"bytes":3}'],
+    ['an unknown route', 'GET /api/v1/none', '\r\n', '"not_found"'],
+  ])(
+    'is not what a client asks for by an offer of HTTP/2: %s is answered as without it',
+    async (_, line, rest, text) => {
+      await using hub = await serve();
+      const head = `${line} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${keyText}\r\n`;
+      const offer = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\n';
+      const plain = await hub.once(`${head}Connection: close\r\n${rest}`);
+      expect(plain).toContain(text);
+      const socket = await hub.connect();
+      socket.send(`${head}${offer}${rest}`);
+      const answer = await socket.until((t) => t.includes(text));
+      const [status] = plain.split('\r\n');
+      expect(answer.split('\r\n')[0]).toBe(status);
+      // The connection lives on, and counts once.
+      await eventually(() => hub.server.connections() === 1);
+      socket.send(`${head}Connection: close\r\n${rest}`);
+      expect((await socket.untilClosed()).split(`${status}\r\n`)).toHaveLength(3);
+      await eventually(() => hub.server.connections() === 0);
+    },
+  );
 
   it.each([
     ['another version', { 'Sec-WebSocket-Version': '8' }],
