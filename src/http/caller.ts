@@ -21,9 +21,11 @@ import { RequestError } from './contract/request-error.ts';
 import { type AuthScheme, isPersonRole, type RouteDeclaration, type RouteRole } from './contract/route.ts';
 import type { StreamCaller } from './contract/stream.ts';
 import {
+  type AgentIdRepair,
   bearer,
   type Headers,
   type Identified,
+  type KeyRequest,
   keyCaller,
   maxCredential,
   type Scheme,
@@ -59,26 +61,21 @@ export interface CallersOptions {
   readonly failedSignIn: (network: string) => Promise<void>;
 }
 
+/** The part of a route's declaration that decides who may call it. */
+type IdentifiedRoute = Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly' | 'canRepairAgentId'>;
+
 export interface Callers {
   /**
    * The caller that one of the route's schemes identifies, and a Set-Cookie text when a login was extended.
    * @param network where the request came from, as limits count it
    * @throws HubError unauthenticated, forbidden, not_found, rate_limited
    */
-  find(
-    route: Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly'>,
-    headers: Headers,
-    network: string,
-  ): Promise<Identified>;
+  find(route: IdentifiedRoute, headers: Headers, network: string): Promise<Identified>;
   /**
    * The same at once, where nothing has to be read: a key that is remembered. Null: `find` is needed.
    * @throws HubError as `find`
    */
-  remembered(
-    route: Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly'>,
-    headers: Headers,
-    network: string,
-  ): Identified | null;
+  remembered(route: IdentifiedRoute, headers: Headers, network: string): Identified | null;
   /** @throws RequestError csrf_header_missing */
   checkCsrf(
     route: Pick<RouteDeclaration, 'auth' | 'method' | 'csrf' | 'csrfMessage'>,
@@ -132,14 +129,10 @@ class RequestCallers implements Callers {
     this.#schemes = this.#makeSchemes();
   }
 
-  async find(
-    route: Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly'>,
-    headers: Headers,
-    network: string,
-  ): Promise<Identified> {
+  async find(route: IdentifiedRoute, headers: Headers, network: string): Promise<Identified> {
     const { auth, role } = route;
     if (auth.length === 0) return { caller: { kind: 'none' }, cookie: null };
-    const identity = await this.#chosen(auth, headers).identify(headers, network);
+    const identity = await this.#chosen(auth, headers).identify(headers, network, this.#repairOf(route));
     await this.#closed.ready;
     this.#checkTenant(identity.caller);
     requirePerson(identity.caller, route);
@@ -147,13 +140,11 @@ class RequestCallers implements Callers {
     return identity;
   }
 
-  remembered(
-    { auth, role }: Pick<RouteDeclaration, 'auth' | 'role' | 'peopleOnly'>,
-    headers: Headers,
-    network: string,
-  ): Identified | null {
+  remembered(route: IdentifiedRoute, headers: Headers, network: string): Identified | null {
+    const { auth, role } = route;
     if (auth.length === 0) return null;
-    const identity = this.#chosen(auth, headers).remembered?.(headers, network) ?? null;
+    const identity =
+      this.#chosen(auth, headers).remembered?.(headers, network, this.#repairOf(route)) ?? null;
     if (identity) {
       this.#checkTenant(identity.caller);
       requireRole(identity.caller, role);
@@ -231,6 +222,10 @@ class RequestCallers implements Callers {
     return cookieOf(headers.get('cookie'), this.#options.wire.sessionCookie) !== null;
   }
 
+  #repairOf({ canRepairAgentId }: IdentifiedRoute): AgentIdRepair {
+    return canRepairAgentId ? (text) => this.#options.secrets.sha256(text) : null;
+  }
+
   /** True if the request carries a plausible API key: the key may still be unknown or revoked. */
   #hasKey(headers: Headers): boolean {
     const token = bearer(headers.get('authorization') ?? '');
@@ -249,28 +244,28 @@ class RequestCallers implements Callers {
     return token.startsWith(this.#options.wire.keyPrefix) && token.length <= maxCredential ? token : null;
   }
 
-  async #byKey(headers: Headers, network: string): Promise<Caller> {
+  async #byKey(headers: Headers, network: string, repair: AgentIdRepair): Promise<Caller> {
     const text = this.#keyTextOf(headers);
     const key = text === null ? null : await this.#ring.find(text);
     if (!key) throw unauthenticated('Invalid or revoked API key.');
-    return this.#callerOf(key, headers, network);
+    return this.#callerOf(key, { headers, wire: this.#options.wire, network, repair });
   }
 
-  #byRememberedKey(headers: Headers, network: string): Caller | null {
+  #byRememberedKey(headers: Headers, network: string, repair: AgentIdRepair): Caller | null {
     const text = this.#keyTextOf(headers);
     const key = text === null ? null : this.#ring.remembered(text);
-    return key && this.#callerOf(key, headers, network);
+    return key && this.#callerOf(key, { headers, wire: this.#options.wire, network, repair });
   }
 
   /** @throws HubError unauthenticated, forbidden, bad_request */
-  #callerOf(key: ApiKey, headers: Headers, network: string): Caller {
+  #callerOf(key: ApiKey, request: KeyRequest): Caller {
     if (isExpired(key, this.#options.clock.now())) throw unauthenticated('This API key has expired.');
     if (key.env === null) {
       throw unauthenticated(
         'This API key has no environment, so it works only for the API under /v1. Use a key for one environment.',
       );
     }
-    return keyCaller('key', key.env, key, { headers, wire: this.#options.wire, network });
+    return keyCaller('key', key.env, key, request);
   }
 
   /** @throws HubError tenant_suspended */
@@ -320,9 +315,9 @@ class RequestCallers implements Callers {
       key: {
         presented: (headers) => this.#hasKey(headers),
         attempted: (headers) => headers.has('authorization'),
-        identify: async (headers, network) => ({ caller: await this.#byKey(headers, network), cookie: null }),
-        remembered: (headers, network) => {
-          const caller = this.#byRememberedKey(headers, network);
+        identify: async (...request) => ({ caller: await this.#byKey(...request), cookie: null }),
+        remembered: (...request) => {
+          const caller = this.#byRememberedKey(...request);
           return caller && { caller, cookie: null };
         },
       },

@@ -1,5 +1,6 @@
 // Reads credentials from the headers of a request. Checks none.
 
+import { maxName, shortName } from '../event/rules/repair.ts';
 import type { ApiKey } from '../key/record.ts';
 import { requireAgent } from '../shared/acting-agent.ts';
 import { onlyAgent } from '../shared/agent-scope.ts';
@@ -24,6 +25,12 @@ export interface Identified {
   readonly cookie: string | null;
 }
 
+/**
+ * The SHA-256 for the short form of an agent-id header over 255 characters (event/rules/repair.ts). Null: a header that
+ * cannot be an agent's id is refused.
+ */
+export type AgentIdRepair = ((text: string) => string) | null;
+
 /** One way to prove who calls. */
 export interface Scheme {
   /** True if the request contains this credential, valid or not. */
@@ -31,9 +38,9 @@ export interface Scheme {
   /** True if the request contains something in its place, which `identify` refuses with the reason. */
   attempted(headers: Headers): boolean;
   /** @throws HubError unauthenticated and others */
-  identify(headers: Headers, network: string): Promise<Identified>;
+  identify(headers: Headers, network: string, repair: AgentIdRepair): Promise<Identified>;
   /** The same at once, where nothing has to be read; null elsewhere. @throws HubError as `identify` */
-  remembered?(headers: Headers, network: string): Identified | null;
+  remembered?(headers: Headers, network: string, repair: AgentIdRepair): Identified | null;
 }
 
 /** The part of a request that makes the caller of a key. */
@@ -41,6 +48,7 @@ export interface KeyRequest {
   readonly headers: Headers;
   readonly wire: Pick<WireNames, 'agentIdHeaders'>;
   readonly network: string;
+  readonly repair: AgentIdRepair;
 }
 
 /** The longest API key or login token that is looked at. */
@@ -53,14 +61,13 @@ export function bearer(header: string): string | null {
 }
 
 /** The agent id of the first agent-id header; null when there is none. @throws HubError bad_request */
-function agentIdOf(headers: Headers, wire: Pick<WireNames, 'agentIdHeaders'>): string | null {
+function agentIdOf({ headers, wire, repair }: KeyRequest): string | null {
   for (const name of wire.agentIdHeaders) {
     const value = headers.get(name);
     if (!value) continue;
-    if (value.length > 255 || hasControl(value) || !isWellFormed(value)) {
-      throw new HubError('bad_request', `${name} must be 1 to 255 characters without control characters.`);
-    }
-    return value;
+    if (value.length <= maxName && !hasControl(value) && isWellFormed(value)) return value;
+    if (repair !== null) return value.length <= maxName ? value : shortName(value, repair);
+    throw new HubError('bad_request', `${name} must be 1 to 255 characters without control characters.`);
   }
   return null;
 }
@@ -74,9 +81,9 @@ export function keyCaller<Kind extends 'key' | 'hostedKey', KeyEnv extends Env |
   kind: Kind,
   env: KeyEnv,
   key: ApiKey,
-  { headers, wire, network }: KeyRequest,
+  request: KeyRequest,
 ) {
-  const agentId = agentIdOf(headers, wire);
+  const agentId = agentIdOf(request);
   if (agentId !== null) requireAgent(key, agentId);
   return {
     kind,
@@ -88,6 +95,6 @@ export function keyCaller<Kind extends 'key' | 'hostedKey', KeyEnv extends Env |
     agentId: agentId ?? onlyAgent(key),
     agentPattern: key.agentPattern,
     expiresAt: key.expiresAt,
-    network,
+    network: request.network,
   };
 }

@@ -9,6 +9,7 @@ import type { OperatorTokens } from '../user/port/operator-tokens.ts';
 import type { Caller } from './contract/call.ts';
 import type { AuthScheme } from './contract/route.ts';
 import {
+  type AgentIdRepair,
   bearer,
   type Headers,
   keyCaller,
@@ -41,17 +42,20 @@ export const createHostedSchemes = (
   hostedKey: {
     presented: (headers) => isKey(ports, tokenOf(headers) ?? ''),
     attempted,
-    identify: async (headers, network) => ({
-      caller: await counted(ports, headers, network, () => byKey(ports, headers, network)),
+    identify: async (headers, network, repair) => ({
+      caller: await counted(ports, headers, network, () => byKey(ports, headers, network, repair)),
       cookie: null,
     }),
-    remembered(headers, network) {
+    remembered(headers, network, repair) {
       const token = tokenOf(headers);
       const usable = token !== null && isKey(ports, token) && token.length <= maxCredential;
       const key = usable ? ports.ring.remembered(token) : null;
       // One that has expired counts as a wrong credential, and that is written down.
       if (!key || isExpired(key, ports.clock.now())) return null;
-      return { caller: callerOf(ports, key, headers, network), cookie: null };
+      return {
+        caller: keyCaller('hostedKey', key.env, key, { headers, wire: ports.wire, network, repair }),
+        cookie: null,
+      };
     },
   },
   operatorJwt: {
@@ -99,18 +103,20 @@ async function keyOf(ports: HostedCallersOptions, token: string | null): Promise
   return key;
 }
 
-async function byKey(ports: HostedCallersOptions, headers: Headers, network: string): Promise<Caller> {
+/** @throws HubError unauthenticated, forbidden, bad_request */
+async function byKey(
+  ports: HostedCallersOptions,
+  headers: Headers,
+  network: string,
+  repair: AgentIdRepair,
+): Promise<Caller> {
   const token = tokenOf(headers);
   if (token !== null && !isKey(ports, token)) {
     await operatorOf(ports, token, headers);
     throw refused('role_required', 'This endpoint is for agents. Send an API key.');
   }
-  return callerOf(ports, await keyOf(ports, token), headers, network);
-}
-
-/** @throws HubError forbidden, bad_request */
-function callerOf({ wire }: HostedCallersOptions, key: ApiKey, headers: Headers, network: string): Caller {
-  return keyCaller('hostedKey', key.env, key, { headers, wire, network });
+  const key = await keyOf(ports, token);
+  return keyCaller('hostedKey', key.env, key, { headers, wire: ports.wire, network, repair });
 }
 
 /** A service account, as an operator of the hub's own making. */

@@ -6,10 +6,12 @@ import { SharedHub } from './shared-hub.ts';
 import { SocketClient } from './socket.ts';
 
 const hub = new SharedHub();
+let cookie = '';
 let key = '';
 beforeAll(async () => {
   await hub.start();
-  key = (await hub.key(await hub.admin())).key;
+  cookie = await hub.admin();
+  key = (await hub.key(cookie)).key;
 });
 afterAll(() => hub.remove());
 
@@ -62,6 +64,27 @@ describe('a batch over HTTP', () => {
       ],
     });
     expect(await read(['kept 1', 'kept 2'])).toHaveLength(2);
+  });
+
+  it.each([
+    ['/api/v1/events', 'long', 'x'.repeat(256)],
+    ['/api/v1/events', 'broken', 'x\ty'],
+    ['/v1/events', 'long', 'y'.repeat(256)],
+    ['/v1/events', 'broken', 'y\tx'],
+  ])('to %s is stored and registers nobody under a %s agent-id header', async (path, _, agent) => {
+    const body = `{"events":[${good(`${path} ${agent}`)},{"tool_name":"t"}]}`;
+    const answer = await hub.call('POST', path, { key, agent, body });
+    expect(answer).toMatchObject({ status: 200, body: { accepted: 2 } });
+    const agentId = agent.length > 255 ? agent.slice(0, 200) : agent;
+    const isOdd = ({ agent_id: id }: { agent_id: string }) => id.startsWith(agentId);
+    const events = await hub.call('GET', '/api/v1/events?limit=1000', { key, agent: 'a' });
+    const agentIds = events.body.filter(isOdd).map(({ agent_id: id }: { agent_id: string }) => id);
+    expect(agentIds).toEqual([
+      expect.stringMatching(agent.length > 255 ? /^.{200}~[0-9a-f]{16}$/ : /^.\t.$/),
+    ]);
+    const agents = await hub.call('GET', '/api/v1/agents', { cookie });
+    expect(agents.body.map(({ agent_id: id }: { agent_id: string }) => id)).toEqual(['a']);
+    expect((await hub.call('GET', '/api/v1/stream?env=production', { key, agent })).status).toBe(400);
   });
 
   it('may hold 10,000 events in 16 MiB, and others are served meanwhile', async () => {

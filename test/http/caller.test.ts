@@ -7,6 +7,9 @@ import { itAtNight } from '../runs.ts';
 import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './fixtures.ts';
 
 const hour = 3_600_000;
+const ingestRoute = { auth: ['key'], role: 'agent', canRepairAgentId: true } as const;
+const longId = `team-a.${'x'.repeat(300)}`;
+const shortId = `team-a.${'x'.repeat(193)}~${hashOf(longId).slice(0, 16)}`;
 
 describe('API keys', () => {
   it('are read once and then known, until they are revoked anywhere', async () => {
@@ -174,6 +177,39 @@ describe('API keys', () => {
       expect((await pipeline.handle(raw('GET', '/api/v1/sessions/a', headers))).status).toBe(400);
     }
   });
+
+  it.each([
+    ['keeps', null, 'a\tb', 'a\tb'],
+    ['shortens', null, longId, shortId],
+    ['shortens', 'team-*', longId, shortId],
+    ['shortens', 'team-*', `team-${'🦄'.repeat(150)}`, /^team-🦄{97}~[0-9a-f]{16}$/u],
+  ])(
+    '%s an odd agent id where the route repairs it (key of %s)',
+    async (_, agentPattern, header, agentId) => {
+      const { callers, keys, key } = edge();
+      keys.set(key.hash, { ...key, agentPattern });
+      const headers = new Map(Object.entries({ ...asKey, 'x-service-agent-id': header }));
+      const found = await callers.find(ingestRoute, headers, '');
+      const expected = typeof agentId === 'string' ? agentId : expect.stringMatching(agentId);
+      expect(found.caller).toMatchObject({ agentId: expected, agentPattern });
+      expect(callers.remembered(ingestRoute, headers, '')).toEqual(found);
+      const strictRoute = { auth: ingestRoute.auth, role: ingestRoute.role };
+      await expect(callers.find(strictRoute, headers, '')).rejects.toMatchObject({ code: 'bad_request' });
+      expect(() => callers.remembered(strictRoute, headers, '')).toThrow('without control characters');
+    },
+  );
+
+  it.each(['team-b', 'team-b*'])(
+    'of %s are refused with an odd id of another agent',
+    async (agentPattern) => {
+      const { callers, keys, key } = edge();
+      keys.set(key.hash, { ...key, agentPattern });
+      for (const header of [longId, 'team-a\tb']) {
+        const headers = new Map(Object.entries({ ...asKey, 'x-service-agent-id': header }));
+        await expect(callers.find(ingestRoute, headers, '')).rejects.toMatchObject({ code: 'forbidden' });
+      }
+    },
+  );
 });
 
 describe('login cookies', () => {

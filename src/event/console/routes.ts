@@ -125,6 +125,7 @@ export const eventRoutes = routes({
       'Store a batch of up to 10,000 audit events; durable when answered, safe to repeat. An invalid event does not affect the others',
     body: eventBatch,
     parse: 'bytes',
+    canRepairAgentId: true,
     bodyLimit: maxBatchBytes,
     limits: [limits.eventPosts, limits.events],
     status: 200,

@@ -66,6 +66,7 @@ export const hostedEventRoutes = routes({
       'Store a batch of up to 10,000 decision events; durable when answered, safe to repeat. An invalid event does not affect the others',
     body: decisionEventBatch,
     parse: 'bytes',
+    canRepairAgentId: true,
     bodyLimit: maxBatchBytes,
     limits: [limits.eventPosts, limits.events],
     status: 200,

@@ -116,6 +116,11 @@ export interface RouteDeclaration {
    * state. The text describes the tags.
    */
   readonly ifMatch?: string;
+  /**
+   * True where an agent-id header that cannot be an agent's id refuses nothing: one over 255 characters is shortened,
+   * another one stays as sent.
+   */
+  readonly canRepairAgentId?: true;
   /** Winner where body and header may both name the agent that a request is about. */
   readonly agent?: 'body' | 'header';
   /**
