@@ -82,7 +82,7 @@ export async function request(
   fingerprint?: string,
   keyId: string | null = null,
 ): Promise<Outcome<Approval>> {
-  const first = await askedBefore(pending, fingerprint, context);
+  const first = await findRepeated(pending, fingerprint, context);
   if (first) return { reply: first };
   if (pending.waiting.size >= maxPending && !pending.waiting.has(approval.id)) {
     throw new HubError(
@@ -112,7 +112,7 @@ async function timeOut(pending: Pending, due: Approval, context: Context): Promi
 }
 
 /** The pending approval of the same request a moment ago. Once: a third request is another call. */
-async function askedBefore(
+export async function findRepeated(
   { tenantId, recent, waiting }: Pending,
   fingerprint: string | undefined,
   context: Context,

@@ -10,6 +10,7 @@ import {
   decide,
   expire,
   expireDue,
+  findRepeated,
   isApprovalTimer,
   loadPending,
   type Pending,
@@ -254,6 +255,9 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       const namedApproval = { ...approval, rulesetName: approval.rulesetName ?? follows };
       return request(pending, namedApproval, context, fingerprint, keyId);
     },
+    findRepeatedApproval: async ({ pending }, { fingerprint }, context) => ({
+      reply: await findRepeated(pending, fingerprint, context),
+    }),
     async approvalRead({ pending }, { id }) {
       pending.recent.deleteWhere((recentId) => recentId === id);
       return { reply: null };

@@ -181,6 +181,11 @@ export type EnvironmentMessages = {
     };
     reply: Approval;
   };
+  /**
+   * Finds the pending approval that a request with this fingerprint repeats, once, and creates none. Null: the request
+   * is no repeat.
+   */
+  findRepeatedApproval: { body: { readonly fingerprint: string }; reply: Approval | null };
   /** Its agent has read it by its id, so that the answer to its request was not lost. */
   approvalRead: { body: { readonly id: string }; reply: null };
   /** Decides, and announces that. Throws not_found (unknown id) or conflict (not pending, or past its deadline). */

@@ -105,6 +105,11 @@ export interface OwnLimits {
   tryCount(limit: Limit, whom?: CountedFor): Promise<HubError | null>;
   /** Counts nothing. @throws HubError rate_limited when one more would be too many */
   check(limit: Limit, whom?: CountedFor): Promise<void>;
+  /**
+   * The refusal of a request over a limit, where the route declares `canRepeatOverLimit`: the handler answers a repeat
+   * and throws the refusal for any other request. Null: within the limits.
+   */
+  refusal(): HubError | null;
   /** Takes back what was counted last: a failure that turned out to be none. */
   takeBack(limit: Limit, whom?: CountedFor): Promise<void>;
 }

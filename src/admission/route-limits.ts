@@ -26,6 +26,8 @@ export interface LimitedRoute {
   readonly limits?: readonly Limit[];
   /** Winner where body and caller may both name the agent that a request is about. */
   readonly agent?: 'body' | 'header';
+  /** True where the handler answers repeats of earlier requests over the limits, too. */
+  readonly canRepeatOverLimit?: true;
 }
 
 type Input = { readonly params: unknown; readonly body: unknown };
@@ -35,8 +37,8 @@ export interface RouteLimits {
   arrived(): Promise<void>;
   /**
    * Counts what every valid request of the route counts.
-   * @throws HubError rate_limited; forbidden when the request is of an agent that its key is not bound to: a key uses
-   *   up nothing of other agents
+   * @throws HubError rate_limited, which `own.refusal` returns instead where the route declares `canRepeatOverLimit`;
+   *   forbidden when the request is of an agent that its key is not bound to: a key uses up nothing of other agents
    */
   before(input: Input): Promise<void>;
   /** Takes back what `before` counted: the request was a repeat, or refused as one. */
@@ -67,6 +69,7 @@ class RequestLimits implements RouteLimits {
   readonly #caller: LimitedRequestCaller;
   readonly #declared: readonly Limit[];
   readonly #counted = new Map<Limit, LimitState>();
+  #refusal: HubError | null = null;
   #subject: LimitSubject;
 
   constructor(rateLimits: RateLimits, route: LimitedRoute, caller: LimitedRequestCaller, network: string) {
@@ -78,6 +81,7 @@ class RequestLimits implements RouteLimits {
     this.own = {
       count: async (limit, counted) => this.#count(limit, this.#subjectFor(limit, counted), counted?.cost),
       tryCount: (limit, counted) => refusedBy(() => this.own.count(limit, counted)),
+      refusal: () => this.#refusal,
       check: async (limit, counted) => rateLimits.check(limit, this.#subjectFor(limit, counted)),
       takeBack: async (limit, counted) => rateLimits.takeBack(limit, this.#subjectFor(limit, counted)),
     };
@@ -100,8 +104,20 @@ class RequestLimits implements RouteLimits {
       agentId,
       channelId: textOf(fieldsOf(params).channel_id),
     };
-    for (const limit of this.#declared)
-      if (!limit.byHandler) await this.#count(limit, withEnv(this.#subject));
+    this.#refusal = await this.#countDeclared();
+    if (this.#refusal !== null && !this.#route.canRepeatOverLimit) throw this.#refusal;
+  }
+
+  /** The refusal of the first full limit; null: all are counted. */
+  async #countDeclared(): Promise<HubError | null> {
+    try {
+      for (const limit of this.#declared)
+        if (!limit.byHandler) await this.#count(limit, withEnv(this.#subject));
+      return null;
+    } catch (error) {
+      if (error instanceof HubError && error.code === 'rate_limited') return error;
+      throw error;
+    }
   }
 
   async giveBack(): Promise<void> {

@@ -77,6 +77,7 @@ export class Approvals {
   /**
    * Creates a pending approval, under the identity's id if it has one. A repeat returns the existing approval. So does
    * the same request with the same idempotency key, and the same request within 10 s if it has neither.
+   * @param refusal thrown unless the request is a repeat; null: a new approval may be created
    * @throws HubError bad_request (the agent's id), forbidden, payload_too_large, quota_exceeded, disk_full, overloaded,
    *   unavailable
    */
@@ -84,6 +85,7 @@ export class Approvals {
     principal: KeyPrincipal,
     request: ApprovalRequest,
     { id: sentId = null, idempotencyKey = null }: RequestIdentity,
+    refusal: HubError | null = null,
   ): Promise<Approval> {
     const { store, clock, secrets, actors, lastSeen, log } = this.#ports;
     const { tenantId, env, keyId } = principal;
@@ -96,6 +98,11 @@ export class Approvals {
     // The same idempotency key with another body is another request.
     const isKnown = sentId !== null || idempotencyKey !== null;
     const id = sentId ?? (idempotencyKey === null ? secrets.uuid() : uuidOf(fingerprint));
+    if (refusal !== null) {
+      const repeated = await this.#findRepeated(principal, isKnown ? { id } : { fingerprint });
+      if (repeated === null) throw refusal;
+      return { ...repeated, toolArgs: request.toolArgs };
+    }
     const argsBytes = await this.#createArgs(principal, request, id, now);
     const approval = pendingApproval(request, { id, tenantId, env, argsBytes, createdAt: now });
     const stored = await actors
@@ -249,6 +256,18 @@ export class Approvals {
       return ask();
     });
     return { ...decided, toolArgs: approval.toolArgs };
+  }
+
+  /** The approval that a request repeats; null: the request is none. */
+  async #findRepeated(
+    { tenantId, env }: KeyPrincipal,
+    repeat: { readonly id: string } | { readonly fingerprint: string },
+  ): Promise<Approval | null> {
+    const { store, actors, clock } = this.#ports;
+    if ('fingerprint' in repeat)
+      return actors.ask('environment', environmentKey(tenantId, env), 'findRepeatedApproval', repeat);
+    const approval = await store.approvals.get(tenantId, repeat.id);
+    return approval && this.#expireIfDue(approval, clock.now());
   }
 
   /** The fields that identify a request. */

@@ -95,18 +95,16 @@ export class RouteAnswers {
 
   /**
    * Counts the request; null: it may go on. A request over its limit that was carried out before is answered as then.
+   * Without an Idempotency-Key, the handler may recognize the repeat.
    * @throws HubError rate_limited for any other
    */
   async #repeatOverLimit({ raw, sent, input, key, cookie, limits }: ValidCall): Promise<RawResponse | null> {
-    try {
-      await limits.before(input);
-      return null;
-    } catch (error) {
-      const isFull = error instanceof HubError && error.code === 'rate_limited';
-      const repeat = isFull ? await this.#options.idempotency.answered(sent, key, input) : null;
-      if (repeat === null) throw error;
-      return encode(sent.declaration, repeat, cookie, raw);
-    }
+    const refusal = await countBefore(limits, input);
+    if (refusal === null) return null;
+    const repeat = await this.#options.idempotency.answered(sent, key, input);
+    if (repeat !== null) return encode(sent.declaration, repeat, cookie, raw);
+    if (key === null && sent.declaration.canRepeatOverLimit) return null;
+    throw refusal;
   }
 
   /** Within the bounds of searches, reads or large batches. */
@@ -168,6 +166,17 @@ export class RouteAnswers {
       throw new HubError('bad_request', 'This download is not a stream. Request it without an upgrade.');
     const head = encode(sent.declaration, new Reply('', { headers: streamed.headers }), cookie, raw);
     return { ...head, body: null, live: raw.method === 'HEAD' ? null : session };
+  }
+}
+
+/** The refusal of a request over a limit of its route; null: it is counted. @throws HubError as `limits.before` */
+async function countBefore(limits: RouteLimits, input: RequestParts): Promise<HubError | null> {
+  try {
+    await limits.before(input);
+    return limits.own.refusal();
+  } catch (error) {
+    if (error instanceof HubError && error.code === 'rate_limited') return error;
+    throw error;
   }
 }
 

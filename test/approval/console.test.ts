@@ -251,13 +251,14 @@ it('that are refused leave no arguments behind', async () => {
       actors: { ...t.hub.actors, ask: () => Promise.reject(new HubError(code, 'no')) },
     });
   const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
+  const limits = { refusal: () => null };
   const refused = (code: ErrorCode) =>
-    expect(requestApproval(refusing(code), key, large)).rejects.toMatchObject({ code });
+    expect(requestApproval(refusing(code), key, large, limits)).rejects.toMatchObject({ code });
   await refused('overloaded');
   await refused('quota_exceeded');
   // It may be that this one is there, so its arguments stay and fill the quota.
   await refused('unavailable');
-  await expect(requestApproval(refusing('overloaded'), key, large)).rejects.toMatchObject({
+  await expect(requestApproval(refusing('overloaded'), key, large, limits)).rejects.toMatchObject({
     code: 'quota_exceeded',
   });
 });

@@ -219,6 +219,28 @@ it('counts a repeated approval once, and answers it also when no further one is 
   expect(await seen('other', 'a')).toEqual([429, '0', 'rate_limited']);
 });
 
+it.each([
+  ['/api/v1/approvals', 'console', {}, null],
+  ['/api/v1/approvals', 'console-keyed', { 'Idempotency-Key': 'last console' }, null],
+  ['/v1/approvals', 'hosted', {}, null],
+  ['/v1/approvals', 'hosted-keyed', { 'Idempotency-Key': 'last hosted' }, 'true'],
+])(
+  'answers a repeat to %s of the last approval within the limit (%s)',
+  async (path, agent, headers, replayed) => {
+    const ask = (message: string, more: { [name: string]: string } = {}) =>
+      hub.call('POST', path, {
+        headers: bearer(key, more),
+        body: { agent_id: agent, tool_name: 't', message },
+      });
+    for (const message of ['a', 'b']) expect((await ask(message)).status).toBe(201);
+    const last = await ask('c', headers);
+    const repeated = await ask('c', headers);
+    expect([last.status, repeated.status, repeated.body.id]).toEqual([201, 201, last.body.id]);
+    expect(repeated.headers.get('idempotency-replayed')).toBe(replayed);
+    expect((await ask('d', headers)).status).toBe(429);
+  },
+);
+
 it('knows no key and no channel of an id that it never gave', async () => {
   const path = '/v1/notifications/channels/nope';
   const body = { name: 'n', channel_type: 'webhook', config: { url: 'https://example.com/x' } };

@@ -23,6 +23,7 @@ const node = { ...none, query: { scope: 'node' as const } };
 const limits = {
   count: async () => {},
   tryCount: async () => null,
+  refusal: () => null,
   check: async () => {},
   takeBack: async () => {},
 };

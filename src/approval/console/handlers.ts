@@ -1,5 +1,6 @@
 // Approvals in the console API's words.
 import type { z } from 'zod';
+import type { OwnLimits } from '../../admission/limit.ts';
 import type { Caller } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
@@ -16,7 +17,7 @@ export type ApprovalBody = z.output<typeof approvalRoutes.createApproval.body>;
 
 export const approvals: Handlers<typeof approvalRoutes> = {
   createApproval: (hub, { body }, caller, request) =>
-    requestApproval(hub, caller, body, request.header('idempotency-key')),
+    requestApproval(hub, caller, body, request.limits, request.header('idempotency-key')),
 
   async approvalGroups(hub, { query }, caller) {
     const scope = { tenantId: caller.tenantId, list: 'approval_groups_pending' } as const;
@@ -64,12 +65,14 @@ export const approvals: Handlers<typeof approvalRoutes> = {
 
 /**
  * Asks for an approval over a route or a socket.
- * @throws HubError validation_failed when neither header nor body names the agent
+ * @throws HubError validation_failed when neither header nor body names the agent; the refusal of the limits, unless
+ *   the request is a repeat
  */
 export async function requestApproval(
   { app }: Pick<Hub, 'app'>,
   caller: KeyCaller,
   body: ApprovalBody,
+  limits: Pick<OwnLimits, 'refusal'>,
   idempotencyKey: string | null = null,
 ) {
   const call = consoleApprovalRequest.read(body);
@@ -79,5 +82,8 @@ export async function requestApproval(
     timeoutEffect: timeoutEffectOf(call.timeoutEffect),
     principal: principalShown(call.principal),
   };
-  return render(await app.approvals.request(keyPrincipalOf(caller), approvalRequest, { idempotencyKey }));
+  const identity = { idempotencyKey };
+  return render(
+    await app.approvals.request(keyPrincipalOf(caller), approvalRequest, identity, limits.refusal()),
+  );
 }

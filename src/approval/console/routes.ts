@@ -43,6 +43,7 @@ export const approvalRoutes = routes({
     body: z.object(consoleApprovalRequest.shape),
     agent: 'header',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
+    canRepeatOverLimit: true,
     status: 201,
     reply: approval,
     audit: ['approval.created'],

@@ -34,7 +34,10 @@ export const hostedApprovals: Handlers<typeof hostedApprovalRoutes> = {
       callId: call.callId || null,
     };
     const principal = keyPrincipalOf(caller, bodyEnv ?? usualEnv);
-    return render(await app.approvals.request(principal, approvalRequest, { id: request.newId }));
+    const identity = { id: request.newId };
+    return render(
+      await app.approvals.request(principal, approvalRequest, identity, request.limits.refusal()),
+    );
   },
 
   async hostedListApprovals(hub, { query }, caller) {

@@ -38,6 +38,7 @@ export const hostedApprovalRoutes = routes({
     body: z.object(hostedApprovalRequest.shape),
     agent: 'body',
     limits: [limits.approvalsOfAgent, limits.approvalsOfKey],
+    canRepeatOverLimit: true,
     idempotent: 'answer',
     status: 201,
     reply: hostedApproval,

@@ -121,6 +121,11 @@ export interface RouteDeclaration {
    * another one stays as sent.
    */
   readonly canRepairAgentId?: true;
+  /**
+   * True where a request over the limits reaches the handler. The handler answers a repeat of an earlier request, and
+   * throws the refusal for any other one.
+   */
+  readonly canRepeatOverLimit?: true;
   /** Winner where body and header may both name the agent that a request is about. */
   readonly agent?: 'body' | 'header';
   /**

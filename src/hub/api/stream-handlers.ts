@@ -133,7 +133,7 @@ export const streamHandlers = (
       case 'approval': {
         const request = checked(approvalRoutes.createApproval.body, body);
         await limits.before({ params: {}, body: request });
-        return requestApproval(hub, caller, request);
+        return requestApproval(hub, caller, request, limits.own);
       }
     }
   },
