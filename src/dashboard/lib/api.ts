@@ -17,7 +17,14 @@ export type Operation = {
   [N in keyof Replies]: [Replies[N]] extends [never] ? never : N;
 }[keyof Replies];
 export type Reply<N extends Operation> = Replies[N];
-export type Input<N extends Operation> = ConsoleOperations[N] extends { input: infer I } ? I : never;
+export type Input<N extends Operation> = ConsoleOperations[N] extends { input: infer I }
+  ? I & Condition
+  : never;
+
+interface Condition {
+  /** Tag of the state that a write replaces. For another state the hub answers 412 and changes nothing. */
+  readonly ifMatch?: string | undefined;
+}
 
 /** Of one answer, shown. */
 const maxErrors = 10;
@@ -83,7 +90,7 @@ export interface Page<R> {
   readonly searchedTo?: string;
 }
 
-interface AnyInput {
+interface AnyInput extends Condition {
   readonly params?: { readonly [name: string]: unknown };
   readonly query?: { readonly [name: string]: unknown };
   readonly body?: unknown;
@@ -126,13 +133,14 @@ export async function callPage<N extends Operation>(
   input?: Input<N>,
   signal?: AbortSignal,
 ): Promise<Page<Reply<N>>> {
-  const { body } = (input ?? {}) as AnyInput;
+  const { body, ifMatch } = (input ?? {}) as AnyInput;
   const { method } = consoleRoutes[operation];
   const init = {
     method,
     headers: {
       'X-Requested-With': 'reeve-console',
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(ifMatch === undefined ? {} : { 'If-Match': `"${ifMatch}"` }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };

@@ -2,9 +2,9 @@
 // the button.
 import { type JSX, useRef, useState } from 'react';
 import { useActionBlockReason } from '../../frame/connection.tsx';
-import { call, type Input, type Reply } from '../../lib/api.ts';
+import { ApiError, call, type Input, type Reply } from '../../lib/api.ts';
 import { usePageMutation } from '../../lib/mutation.ts';
-import { keyOf, queries, refresh, useAction, useCall } from '../../lib/query.ts';
+import { keyOf, queries, refresh, useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { count, counted } from '../../lib/text.ts';
@@ -27,17 +27,17 @@ export interface DeploySource {
 const decode = (base64: string): string =>
   new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
 
-/** The text that the person reviews: the first one, or the one that the person accepted later. */
-function useReviewed(text: string | undefined, isLoading: boolean) {
+/** The state that the person reviews: the first one, or the one that the person accepted later. */
+function useReviewed(state: string | undefined, isLoading: boolean) {
   const [accepted, setAccepted] = useState<string | undefined>(undefined);
   const first = useRef<string | undefined>(undefined);
   // An answer from before is no base.
-  if (!isLoading) first.current ??= text;
+  if (!isLoading) first.current ??= state;
   const reviewed = accepted ?? first.current;
   return {
     reviewed,
-    hasMoved: text !== undefined && reviewed !== undefined && text !== reviewed,
-    accept: () => setAccepted(text),
+    hasMoved: state !== undefined && reviewed !== undefined && state !== reviewed,
+    accept: () => setAccepted(state),
   };
 }
 
@@ -70,48 +70,54 @@ const touched = [
 ] as const;
 
 interface ReviewedDeployment {
-  readonly input: Input<'deployComposition'>;
+  readonly source: DeploySource;
   /** The reviewed text. */
   readonly text: string | undefined;
+  readonly input: Omit<Input<'deployBundle'>, 'params'>;
 }
 
 /**
- * Deploys a composition if its text is still the reviewed one. The stream may be away, so the page may miss a change.
- * @returns null for another text: nothing is deployed, and the page shows that text
+ * Deploys if the composition and the environment are as reviewed. The stream may be away, so the page may miss a
+ * change.
+ * @returns null otherwise: nothing is deployed, and the page shows the new state
  */
-async function deployReviewed({ input, text }: ReviewedDeployment) {
-  const { params } = input;
-  const preview = await call('previewComposition', { params });
-  if (preview.yaml_content === text) return call('deployComposition', input);
-  queries.setQueryData(keyOf('previewComposition', { params }), preview);
-  return null;
+async function deployReviewed({ source: { kind, name, version = 0 }, text, input }: ReviewedDeployment) {
+  const params = { name };
+  try {
+    if (kind === 'bundle') return await call('deployBundle', { params: { name, version }, ...input });
+    const preview = await call('previewComposition', { params });
+    if (preview.yaml_content !== text) {
+      queries.setQueryData(keyOf('previewComposition', { params }), preview);
+      return null;
+    }
+    const { deployment_id: id, warnings } = await call('deployComposition', { params, ...input });
+    return { id, warnings };
+  } catch (failure) {
+    if (failure instanceof ApiError && failure.status === 412) return null;
+    throw failure;
+  }
 }
 
-/** The deployment of either source, and its outcome. */
+/** @param base tag of the reviewed document in the environment */
 function useDeploy(
-  { kind, name, version = 0 }: DeploySource,
+  source: DeploySource,
   env: Environment,
   text: string | undefined,
+  base: string | undefined,
   onDone: PlanProps['onDone'],
 ) {
-  const composition = usePageMutation(deployReviewed, () => refresh(touched));
-  const bundle = useAction('deployBundle', touched);
+  const deployment = usePageMutation(deployReviewed, () => refresh(touched));
   const run = (reason: string | null, isForced: boolean): void => {
-    const rest = {
+    const input = {
       ...(isForced ? { query: { force: 'true' } as const } : {}),
       body: reason === null ? { env } : { env, reason },
+      ifMatch: base,
     };
-    if (kind === 'composition')
-      composition.mutate({ input: { params: { name }, ...rest }, text }, (reply) => {
-        if (reply) onDone(reply.deployment_id, reply.warnings);
-      });
-    else bundle.mutate({ params: { name, version }, ...rest }, ({ id, warnings }) => onDone(id, warnings));
+    deployment.mutate({ source, text, input }, (reply) => {
+      if (reply) onDone(reply.id, reply.warnings);
+    });
   };
-  return {
-    run,
-    busy: composition.isPending || bundle.isPending,
-    error: composition.error ?? bundle.error,
-  };
+  return { run, busy: deployment.isPending, error: deployment.error };
 }
 
 /** The document that runs, and whether it changed while the page was open. */
@@ -123,7 +129,8 @@ function useBase(name: string, env: Environment) {
   if (current.data) runsNone.current = null;
   const none = runsNone.current === env;
   const before = current.data ? decode(current.data.yaml_bytes) : none ? '' : undefined;
-  return { current, none, before, ...useReviewed(before, current.isFetching) };
+  const tag = none ? '0' : current.data?.revision_hash;
+  return { current, none, before, ...useReviewed(tag, current.isFetching) };
 }
 
 interface PlanProps {
@@ -143,7 +150,7 @@ export function Plan({ source, env, onDone }: PlanProps): JSX.Element {
   const hasMoved = base.hasMoved || next.hasMoved;
   const runningVersion = none ? null : (current.data?.version ?? null);
   const isSame = !none && before !== undefined && before === next.text;
-  const { run, busy, error } = useDeploy(source, env, next.reviewed, onDone);
+  const { run, busy, error } = useDeploy(source, env, next.reviewed, base.reviewed, onDone);
   // Loaded data stays after a failed reload, because the outcome of the action appears below it.
   const isRefused = useRefused(error?.code === 'unprocessable', env);
   // The comparison and the impact need each other.
