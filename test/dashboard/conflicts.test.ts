@@ -1,6 +1,8 @@
-// Two people change one thing: a deploy replaces only the state that its person saw.
+// Two people change one thing: a deploy replaces only the state that its person saw, and a draft without changes
+// is no conflict.
+import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { noFaults, view } from './browser.ts';
+import { go, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -11,6 +13,9 @@ async function send(path: string, body: object, method = 'POST') {
   expect(answer.status, path).toBeLessThan(300);
   return answer.body;
 }
+
+const drafts = (page: Page) =>
+  page.evaluate("Object.keys(sessionStorage).filter((key) => key.includes('draft.'))");
 
 beforeAll(async () => {
   await send('/api/v1/contracts/import', { yaml_content: library });
@@ -60,6 +65,69 @@ describe('a deploy', () => {
     await deploy.click();
     await page.getByText(new RegExp(`shop v\\d is deployed to ${env}\\.`)).waitFor();
     expect(await running()).toBeGreaterThan(2);
+    noFaults(visit);
+    await visit.context.close();
+  });
+});
+
+describe('a draft', () => {
+  it('of a composition goes with its last change, and is no conflict with a later save', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const panel = page.getByRole('region', { name: 'Composition shop' });
+    await page.goto('/dashboard/compositions/shop');
+    await panel.getByRole('button', { name: 'Move ask-before-deploy up' }).click();
+    await expect.poll(() => drafts(page)).toHaveLength(1);
+    await panel.getByRole('button', { name: 'Move ask-before-deploy down' }).click();
+    await panel.getByRole('button', { name: 'Deploy shop' }).waitFor();
+    await expect.poll(() => drafts(page)).toEqual([]);
+    await send('/api/v1/compositions/shop', { description: 'From another person' }, 'PUT');
+    const { definition } = await (await hub.call('GET', '/api/v1/contracts/no-secrets', { cookie })).body;
+    await send(
+      '/api/v1/contracts/no-secrets',
+      { definition: { ...definition, when: { 'args.path': { contains: '.pem' } } } },
+      'PUT',
+    );
+    await panel.getByText('From another person').waitFor();
+    await panel.getByRole('button', { name: 'Update contracts' }).click();
+    await page.getByText('shop saved.').waitFor();
+    expect(await panel.getByText('Another user saved this composition').count()).toBe(0);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('is gone after a save whose answer reaches another page', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const panel = page.getByRole('region', { name: /^(Composition shop|Contract no-secrets)/ });
+    /** Saves, and leaves the page before the hub answers. */
+    const saveAndLeave = async (path: string, act: string): Promise<void> => {
+      let answer = (): void => undefined;
+      const isAway = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await page.route(path, async (route) => {
+        if (route.request().method() !== 'PUT') return route.continue();
+        await isAway;
+        return route.continue();
+      });
+      const saved = page.waitForResponse((one) => one.request().method() === 'PUT');
+      await panel.getByRole('button', { name: act }).click();
+      await go(page, '/fleet');
+      await panel.waitFor({ state: 'detached' });
+      expect(await drafts(page)).toHaveLength(1);
+      answer();
+      expect((await saved).status()).toBe(200);
+      await expect.poll(() => drafts(page)).toEqual([]);
+      await page.unroute(path);
+    };
+    await page.goto('/dashboard/compositions/shop');
+    await panel.getByRole('button', { name: 'Move ask-before-deploy up' }).click();
+    await saveAndLeave('**/compositions/shop', 'Save composition');
+    await page.goto('/dashboard/contracts/no-secrets');
+    await panel.getByRole('button', { name: 'Edit contract' }).click();
+    await panel.getByLabel('Name', { exact: true }).fill('Keys stay here');
+    await saveAndLeave('**/contracts/no-secrets', 'Save as new version');
     noFaults(visit);
     await visit.context.close();
   });

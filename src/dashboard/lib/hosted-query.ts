@@ -66,12 +66,17 @@ export const byOffset = (page: {
 }): Onward | null =>
   page.has_more && page.offset + page.limit <= 10_000 ? { offset: page.offset + page.limit } : null;
 
+/** @param onSuccess runs after every success, whatever page is open */
 export function useHostedAction<N extends HostedOperation>(
   operation: N,
   refreshes: readonly HostedOperation[] = [],
+  onSuccess?: () => void,
 ) {
   return usePageMutation<HostedReply<N>, HostedInput>(
     (input) => callHosted(operation, input),
-    () => refresh(refreshes),
+    () => {
+      refresh(refreshes);
+      onSuccess?.();
+    },
   );
 }

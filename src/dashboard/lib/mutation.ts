@@ -11,13 +11,21 @@ type PageMutation<R, I> = Omit<UseMutationResult<R, ApiError, I>, 'mutate'> & {
 
 /**
  * @param send the request
- * @param onSuccess runs after every success, before that of the call
+ * @param onSuccess runs after every success, before that of the call, whatever page is open
+ * @param onChanged runs after a refusal because the hub has another state than the request names
  */
 export function usePageMutation<R, I>(
   send: (input: I) => Promise<R>,
-  onSuccess: () => void,
+  onSuccess: (reply: R) => void,
+  onChanged?: () => void,
 ): PageMutation<R, I> {
-  const mutation = useMutation<R, ApiError, I>({ mutationFn: (input) => send(input), onSuccess });
+  const mutation = useMutation<R, ApiError, I>({
+    mutationFn: (input) => send(input),
+    onSuccess: (reply) => onSuccess(reply),
+    onError: ({ status }) => {
+      if (status === 412) onChanged?.();
+    },
+  });
   const { mutateAsync } = mutation;
   const mutate = useCallback<PageMutation<R, I>['mutate']>(
     (input, then) => {

@@ -252,11 +252,23 @@ export function useIsAnswered(): boolean {
   return isAnswered;
 }
 
-/** A change. The live stream refreshes affected queries; `refreshes` lists those that no frame covers. */
-export function useAction<N extends Operation>(operation: N, refreshes: readonly Operation[] = []) {
+/**
+ * A change. The live stream refreshes affected queries; `refreshes` lists those that no frame covers.
+ * @param onSuccess runs after every success, whatever page is open
+ */
+export function useAction<N extends Operation>(
+  operation: N,
+  refreshes: readonly Operation[] = [],
+  onSuccess?: (reply: Reply<N>) => void,
+) {
+  const reload = (): void => refresh(refreshes);
   return usePageMutation<Reply<N>, Input<N>>(
     (input) => call(operation, input),
-    () => refresh(refreshes),
+    (reply) => {
+      reload();
+      onSuccess?.(reply);
+    },
+    reload,
   );
 }
 

@@ -2,7 +2,7 @@
 // changes for the person.
 
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useState } from 'react';
+import { type JSX, useEffect, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { changeTo } from '../../lib/change-link.ts';
@@ -11,6 +11,7 @@ import { useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
+import { EditConflict } from '../../ui/edit-conflict.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
@@ -68,9 +69,16 @@ function useEdit(composition: Whole) {
   const stored = storedOf(composition);
   const [draft, setDraft] = useDraft<CompositionDraft>(`composition ${name}`);
   const navigate = useNavigate();
-  const save = useUpdateComposition();
-  const visibleDraft = draft ?? stored;
+  const save = useUpdateComposition((saved) => {
+    queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
+    setDraft(null);
+  });
   const isChanged = draft !== null && textOf(draft) !== textOf(stored);
+  const visibleDraft = isChanged ? draft : stored;
+  // A draft without changes has an old base: after the next save by another user, it would be a conflict.
+  useEffect(() => {
+    if (draft !== null && !isChanged) setDraft(null);
+  }, [draft, isChanged, setDraft]);
   const change = (to: Partial<CompositionDraft>): void => setDraft({ ...visibleDraft, ...to });
   return {
     name,
@@ -84,11 +92,9 @@ function useEdit(composition: Whole) {
     keep: () => change({ base: stored.base }),
     discard: () => setDraft(null),
     submit: (): void =>
-      save.mutate(bodyOf(name, visibleDraft), (saved) => {
-        queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
-        setDraft(null);
-        say(`${name} saved. Deploy it to send it to agents.`, 'allow');
-      }),
+      save.mutate(bodyOf(name, visibleDraft), () =>
+        say(`${name} saved. Deploy it to send it to agents.`, 'allow'),
+      ),
     deploy: (env?: Environment): void => void navigate({ ...changeTo.composition(name, env) }),
   };
 }
@@ -118,7 +124,14 @@ function Edit({ composition }: { readonly composition: Whole }): JSX.Element {
           busy={save.isPending}
         />
       )}
-      {isOld && <EditConflict savedAt={composition.updated_at} onLoad={edit.discard} onKeep={edit.keep} />}
+      {isOld && (
+        <EditConflict
+          noun="composition"
+          savedAt={composition.updated_at}
+          onLoad={edit.discard}
+          onKeep={edit.keep}
+        />
+      )}
       <Select
         label="Default mode"
         value={draft.mode}
@@ -215,32 +228,6 @@ function NewerVersions({
     >
       <p>
         Newer versions are available: {ids.join(', ')}. Saving updates each contract to its latest version.
-      </p>
-    </Notice>
-  );
-}
-
-/** Another user saved the composition while this person edited it. */
-function EditConflict({
-  savedAt,
-  onLoad,
-  onKeep,
-}: Readonly<{ savedAt: string; onLoad: () => void; onKeep: () => void }>): JSX.Element {
-  return (
-    <Notice
-      tone="ask"
-      icon="triangle"
-      role="status"
-      acts={
-        <>
-          <Button onClick={onLoad}>Load saved version</Button>
-          <Button onClick={onKeep}>Keep my changes</Button>
-        </>
-      }
-    >
-      <p>
-        <strong>Another user saved this composition</strong> <Time at={savedAt} />. Your changes below are not
-        saved. Load the saved version, or keep your changes.
       </p>
     </Notice>
   );

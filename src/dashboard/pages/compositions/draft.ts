@@ -44,12 +44,17 @@ export const bodyOf = (name: string, { items, mode, base }: CompositionDraft): I
     },
   }) as Input<'updateComposition'>;
 
-/** Saves a composition, and refreshes all that follows from one. */
-export const useUpdateComposition = () =>
-  useAction('updateComposition', [
-    'listCompositions',
-    'getComposition',
-    'previewComposition',
-    'bundleImpact',
-    'listContracts',
-  ]);
+const touched = [
+  'listCompositions',
+  'getComposition',
+  'previewComposition',
+  'bundleImpact',
+  'listContracts',
+] as const;
+
+/**
+ * Saves a composition, and refreshes all that follows from one.
+ * @param onSuccess runs after every success, whatever page is open
+ */
+export const useUpdateComposition = (onSuccess?: (saved: Reply<'updateComposition'>) => void) =>
+  useAction('updateComposition', touched, onSuccess);

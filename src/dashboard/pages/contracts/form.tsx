@@ -45,10 +45,13 @@ interface ContractDraft {
 
 const first = starters[0];
 
-/** Creates the contract of a form, or adds a version to the contract of this id. */
-function useSave(contractId: string | null) {
-  const create = useAction('createContract', ['listContracts']);
-  const update = useAction('updateContract', ['listContracts', 'getContract']);
+/**
+ * Creates the contract of a form, or adds a version to the contract of this id.
+ * @param onSuccess runs after every success, whatever page is open
+ */
+function useSave(contractId: string | null, onSuccess: () => void) {
+  const create = useAction('createContract', ['listContracts'], onSuccess);
+  const update = useAction('updateContract', ['listContracts', 'getContract'], onSuccess);
   const act = (form: FormTexts, definition: object, onSaved: (version: number) => void): void => {
     const { id, type, name, description, tags } = form;
     const shared = {
@@ -74,8 +77,8 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const isNew = contract === undefined || copy === true;
   const tools = useSeenTools();
   const words = useOwnWords();
-  const save = useSave(isNew ? null : contract.contract_id);
   const [kept, keep] = useDraft<ContractDraft>(draftName);
+  const save = useSave(isNew ? null : contract.contract_id, () => keep(null));
   const [base] = useState(kept ? kept.base : contract?.version);
   const [form, bind, setForm] = useFields(() => kept?.texts ?? textsOf(contract ?? draft, copy === true));
   const [initial] = useState(form);
@@ -89,11 +92,7 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const definition = useMemo(() => definitionOf(form.text), [form.text]);
   const broken = definition === null || problems.some(({ severity }) => severity === 'error');
   const submit = (): void => {
-    if (definition)
-      save.act(form, definition, (version) => {
-        keep(null);
-        onDone(form.id, version);
-      });
+    if (definition) save.act(form, definition, (version) => onDone(form.id, version));
   };
   return (
     <Form

@@ -41,16 +41,14 @@ function NextVersion({ name, onDone }: Required<Props>): JSX.Element {
   );
 }
 
+const touched = ['hostedListRulesets', 'hostedRulesetVersions', 'hostedGetRuleset'] as const;
+
 /** @param stored initial text of the editor */
 function RulesetFields({ name, stored, onDone }: Props & { readonly stored: string }): JSX.Element {
-  const save = useHostedAction('hostedPutRuleset', [
-    'hostedListRulesets',
-    'hostedRulesetVersions',
-    'hostedGetRuleset',
-  ]);
   const [draft, setDraft] = useDraft<{ readonly text: string; readonly base: string }>(
     `ruleset ${name ?? ''}`,
   );
+  const save = useHostedAction('hostedPutRuleset', touched, () => setDraft(null));
   const text = draft?.text ?? stored;
   const isOld = draft !== null && draft.base !== stored && draft.text !== stored;
   const setText = (next: string): void => {
@@ -81,7 +79,6 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
           `${saved.created ? `v${saved.version} saved` : `Identical to v${saved.version}, so no new version was saved`}${target === '' ? '' : `; deployed to ${target}`}.${lintNote}`,
           'allow',
         );
-        setDraft(null);
         onDone(called);
       },
     );

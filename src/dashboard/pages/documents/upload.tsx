@@ -18,10 +18,9 @@ export function UploadBundle({ onClose }: { readonly onClose: () => void }): JSX
     if (next !== text) setDraft({ text: next });
   };
   const problems = useProblems(text);
-  const upload = useAction('uploadBundle', ['listBundles', 'listBundleVersions']);
+  const upload = useAction('uploadBundle', ['listBundles', 'listBundleVersions'], () => setDraft(null));
   const done = ({ name, version }: Reply<'uploadBundle'>): void => {
     say(`${name} v${version} uploaded. Deploy it to send it to agents.`, 'allow');
-    setDraft(null);
     onClose();
   };
   return (
