@@ -1,8 +1,8 @@
-// Two people change one thing: a deploy replaces only the state that its person saw, and a draft without changes
-// is no conflict.
+// Two people change one thing: a deploy and a rule replace only the state that their person saw, and a draft without
+// changes is no conflict.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { go, noFaults, view } from './browser.ts';
+import { accessible, go, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
 
@@ -65,6 +65,63 @@ describe('a deploy', () => {
     await deploy.click();
     await page.getByText(new RegExp(`shop v\\d is deployed to ${env}\\.`)).waitFor();
     expect(await running()).toBeGreaterThan(2);
+    noFaults(visit);
+    await visit.context.close();
+  });
+});
+
+describe('an assignment rule', () => {
+  const ruleNow = async () => (await hub.call('GET', '/api/v1/assignment-rules', { cookie })).body[0];
+
+  it('is saved over the state that its form displayed, in the changed fields alone', async () => {
+    const rule = await send('/api/v1/assignment-rules', {
+      ...{ priority: 5, pattern: 'shop-*', tag_match: { tier: 'gold' } },
+      ...{ bundle_name: 'shop', env: 'production' },
+    });
+    const path = `/api/v1/assignment-rules/${rule.id}`;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const form = page.getByRole('dialog', { name: 'Edit rule' });
+    const save = form.getByRole('button', { name: 'Save rule' });
+    const notice = form.getByText('Another user saved this rule');
+    const open = () => page.getByRole('button', { name: 'Edit the rule for shop-*' }).click();
+    await page.goto('/dashboard/fleet?view=assignment&env=production');
+    await open();
+    await form.getByLabel('Priority').fill('6');
+    await send(path, { env: 'staging' }, 'PATCH');
+    await notice.waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    await accessible(page);
+    await form.getByRole('button', { name: 'Keep my changes' }).click();
+    await notice.waitFor({ state: 'detached' });
+    expect(await form.getByLabel('Priority').inputValue()).toBe('6');
+    expect(await form.getByLabel('Rule environment').inputValue()).toBe('staging');
+    // The page misses the next change.
+    const list = '**/assignment-rules?*';
+    let misses = 0;
+    await page.route(list, (route) => {
+      misses += 1;
+      return route.abort();
+    });
+    await send(path, { tag_match: null }, 'PATCH');
+    await expect.poll(() => misses).toBeGreaterThan(0);
+    await page.unroute(list);
+    expect(await notice.count()).toBe(0);
+    await save.click();
+    await notice.waitFor();
+    expect(await ruleNow()).toMatchObject({ priority: 5, tag_match: null });
+    await form.getByRole('button', { name: 'Keep my changes' }).click();
+    const request = page.waitForRequest((one) => one.method() === 'PATCH');
+    await save.click();
+    expect((await request).postDataJSON()).toEqual({ priority: 6 });
+    await form.waitFor({ state: 'hidden' });
+    expect(await ruleNow()).toMatchObject({ priority: 6, tag_match: null, env: 'staging' });
+    await page.goto('/dashboard/fleet?view=assignment&env=staging');
+    await open();
+    await form.getByLabel('Priority').fill('8');
+    await send(path, { priority: 7 }, 'PATCH');
+    await form.getByRole('button', { name: 'Load saved version' }).click();
+    await expect.poll(() => form.getByLabel('Priority').inputValue()).toBe('7');
     noFaults(visit);
     await visit.context.close();
   });

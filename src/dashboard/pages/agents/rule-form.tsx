@@ -1,11 +1,12 @@
 // The form of a new or existing assignment rule, with the number of current agents that it matches.
-import type { JSX } from 'react';
+import { type JSX, useState } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
+import { EditConflict } from '../../ui/edit-conflict.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { QueryProblem } from '../../ui/query-result.tsx';
@@ -15,6 +16,9 @@ import { missingTag, type Tags, tagsOf, tagsProblem, tagsText } from './tags.ts'
 
 export type Rule = Reply<'listRules'>[number];
 type Agent = Reply<'listAgents'>[number];
+
+/** Query of all rules. A tenant has at most 200. */
+export const rulesInput = { query: { limit: 200 } };
 
 /** Agents to count: one page of the fleet. */
 export const maxReached = 500;
@@ -33,43 +37,92 @@ interface Props {
   readonly onClose: () => void;
 }
 
+const textsOf = (rule: Rule | null, env: Environment) => ({
+  pattern: rule?.pattern ?? '',
+  tags: rule?.tag_match && !('_truncated' in rule.tag_match) ? tagsText(rule.tag_match as Tags) : '',
+  priority: rule === null ? '' : String(rule.priority),
+  bundle: rule?.bundle_name ?? '',
+  env: (rule?.env ?? env) as string,
+});
+
+type Texts = ReturnType<typeof textsOf>;
+
+/** The fields that a person changed. */
+const changesOf = (texts: Texts, before: Texts): Partial<Texts> =>
+  Object.fromEntries(Object.entries(texts).filter(([name, text]) => text !== before[name as keyof Texts]));
+
+/** Fields of a request from fields of the form. */
+function bodyOf({ pattern, tags, priority, bundle, env }: Partial<Texts>) {
+  const tagMatch = tagsOf(tags ?? '');
+  return {
+    ...(pattern === undefined ? {} : { pattern }),
+    ...(priority === undefined ? {} : { priority: Number(priority) }),
+    ...(tags === undefined ? {} : { tag_match: Object.keys(tagMatch).length === 0 ? null : tagMatch }),
+    ...(bundle === undefined ? {} : { bundle_name: bundle }),
+    ...(env === undefined ? {} : { env: env as Environment }),
+  };
+}
+
+/** The state that the changes are based on, and the newest one. */
+function useBase(rule: Rule | null, env: Environment) {
+  const [base, setBase] = useState(rule);
+  const before = textsOf(base, env);
+  const [initial, setInitial] = useState(before);
+  // The list on the page can leave the rule out: another user may have moved it to another environment.
+  const { data } = useCall('listRules', rulesInput, { enabled: rule !== null });
+  const newest = data?.find(({ id }) => id === rule?.id) ?? base;
+  return {
+    base,
+    before,
+    initial,
+    isOld: newest?.hash !== base?.hash,
+    /** Starts again from the newest state. @param texts the form's; null: the changes go */
+    restart: (texts: Texts | null): void => {
+      setInitial({ ...textsOf(newest, env), ...(texts && changesOf(texts, before)) });
+      setBase(newest);
+    },
+  };
+}
+
 export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
-  const bundles = useBundleNames(rule?.bundle_name);
+  const { base, before, initial, isOld, restart } = useBase(rule, 'production');
+  const bundles = useBundleNames(base?.bundle_name);
   const make = useAction('createRule', touched);
   const update = useAction('updateRule', touched);
+  // The stream reports the form's own save, too.
+  const hasMoved = isOld && (update.isIdle || update.isError);
   const free = String(Math.max(0, ...taken) + 10);
-  const initial = {
-    pattern: rule?.pattern ?? '',
-    tags: rule?.tag_match && !('_truncated' in rule.tag_match) ? tagsText(rule.tag_match as Tags) : '',
-    priority: rule === null ? '' : String(rule.priority),
-    bundle: rule?.bundle_name ?? '',
-    env: rule?.env ?? ('production' as string),
-  };
-  const submit = (form: typeof initial): void => {
-    const tags = tagsOf(form.tags);
-    const body = {
-      pattern: form.pattern,
-      priority: Number(form.priority || free),
-      tag_match: Object.keys(tags).length === 0 ? null : tags,
-      bundle_name: form.bundle || (bundles.names[0] ?? ''),
-      env: form.env as Environment,
+  const submit = (form: Texts): void => {
+    const texts = {
+      ...form,
+      priority: form.priority || free,
+      bundle: form.bundle || (bundles.names[0] ?? ''),
     };
     const onSuccess = ({ warnings }: Reply<'createRule'>): void => {
       for (const warning of warnings ?? []) say(warning, 'deny');
       onClose();
     };
-    if (rule === null) make.mutate({ body } as Input<'createRule'>, onSuccess);
-    else update.mutate({ params: { rule_id: rule.id }, body } as Input<'updateRule'>, onSuccess);
+    if (base === null) make.mutate({ body: bodyOf(texts) } as Input<'createRule'>, onSuccess);
+    else
+      update.mutate(
+        { params: { rule_id: base.id }, body: bodyOf(changesOf(texts, before)), ifMatch: base.hash },
+        onSuccess,
+      );
+  };
+  const again = (texts: Texts | null): void => {
+    update.reset();
+    restart(texts);
   };
   return (
     <Dialog title={rule === null ? 'New rule' : 'Edit rule'} open onClose={onClose}>
       <RecordForm
+        key={base?.hash}
         initial={initial}
-        by={rule === null ? make : update}
+        by={rule === null ? make : { ...update, error: hasMoved ? null : update.error }}
         act={rule === null ? 'Add rule' : 'Save rule'}
         operation="createRule"
         envs={({ env }) => [env as Environment]}
-        isOff={bundles.names.length === 0}
+        isOff={bundles.names.length === 0 || hasMoved}
         fields={({ tags }) => [
           {
             ...{ name: 'pattern', label: 'Agents', required: true, maxLength: 200 },
@@ -92,10 +145,13 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
         ]}
         onSubmit={submit}
       >
-        {({ pattern, tags, env }) => (
+        {(texts) => (
           <>
             <QueryProblem query={bundles.query} />
-            {pattern !== '' && <Reach pattern={pattern} tags={tagsOf(tags)} env={env as Environment} />}
+            {texts.pattern !== '' && (
+              <Reach pattern={texts.pattern} tags={tagsOf(texts.tags)} env={texts.env as Environment} />
+            )}
+            {hasMoved && <EditConflict noun="rule" onLoad={() => again(null)} onKeep={() => again(texts)} />}
           </>
         )}
       </RecordForm>

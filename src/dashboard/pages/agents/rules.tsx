@@ -8,7 +8,7 @@ import { counted, visible } from '../../lib/text.ts';
 import { countColumn, envColumn, lineColumn, nameColumn } from '../../ui/columns.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { type Resource, ResourceView, removal } from '../../ui/resource.tsx';
-import { maxReached, type Rule, RuleForm, reaches } from './rule-form.tsx';
+import { maxReached, type Rule, RuleForm, reaches, rulesInput } from './rule-form.tsx';
 import { type Tags, tagsText } from './tags.ts';
 import { Tester } from './tester.tsx';
 
@@ -60,7 +60,7 @@ const rulesOf = (taken: readonly number[]): Resource<Rule> => ({
 
 export function Rules(): JSX.Element {
   const env = useEnv();
-  const rulesQuery = useCall('listRules', { query: { limit: 200 } });
+  const rulesQuery = useCall('listRules', rulesInput);
   const all = rulesQuery.data ?? [];
   return (
     <>
