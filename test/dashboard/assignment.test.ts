@@ -66,6 +66,22 @@ describe('assignment', () => {
     await visit.context.close();
   });
 
+  it('makes a new rule for the environment of the top bar', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const environment = page.getByRole('dialog', { name: 'New rule' }).getByLabel('Rule environment');
+    for (const [query, env] of [
+      ['', 'production'],
+      ['&env=staging', 'staging'],
+    ]) {
+      await page.goto(`/dashboard/fleet?view=assignment${query}`);
+      await page.getByRole('button', { name: 'New rule' }).click();
+      expect(await environment.inputValue()).toBe(env);
+    }
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it('finds a bundle that the first page of bundles does not have, by its typed name', async () => {
     const visit = await view(hub.url, { cookie });
     const { page } = visit;

@@ -3,7 +3,7 @@ import { type JSX, useState } from 'react';
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { type Env as Environment, envs } from '../../lib/search.ts';
+import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { EditConflict } from '../../ui/edit-conflict.tsx';
@@ -85,7 +85,7 @@ function useBase(rule: Rule | null, env: Environment) {
 }
 
 export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
-  const { base, before, initial, isOld, restart } = useBase(rule, 'production');
+  const { base, before, initial, isOld, restart } = useBase(rule, useEnv() ?? 'production');
   const bundles = useBundleNames(base?.bundle_name);
   const make = useAction('createRule', touched);
   const update = useAction('updateRule', touched);
