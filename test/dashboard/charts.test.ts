@@ -65,6 +65,24 @@ async function choosesQuarter(page: Page, leastHours = 5.5): Promise<void> {
   expect((until - since) / hourMs).toBeLessThan(7);
 }
 
+it('names the key that shows its table', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto('/dashboard/explore');
+  await chart(page).waitFor();
+  const figure = page.getByRole('figure', { name: 'Calls over time' });
+  const [key = ''] =
+    /Shift\+T/.exec((await figure.getByText(/^Use the arrow keys/).textContent()) ?? '') ?? [];
+  const button = figure.getByRole('button', { name: 'Show table' });
+  expect(await button.getAttribute('aria-keyshortcuts')).toBe(key);
+  await page.keyboard.press(key);
+  await figure.getByRole('button', { name: 'Show chart' }).waitFor();
+  await page.keyboard.press(key);
+  await button.waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});
+
 itAtNight('is drawn in the colours of the theme, also when it changes', async () => {
   const visit = await view(hub.url, { cookie });
   const { page } = visit;

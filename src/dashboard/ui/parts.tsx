@@ -54,12 +54,12 @@ export function Button({
         };
   return (
     <button
+      aria-keyshortcuts={hint}
       {...rest}
       type={submit ? 'submit' : 'button'}
       className={`button button-${kind} ${rest.className ?? ''}`}
       disabled={rest.disabled || busy}
       aria-busy={busy || undefined}
-      aria-keyshortcuts={hint}
       {...off}
     >
       {icon && <Icon name={icon} />}

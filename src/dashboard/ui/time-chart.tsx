@@ -121,7 +121,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             </span>
           ))}
         </span>
-        <Button kind="quiet" aria-pressed={asTable} aria-keyshortcuts="t" onClick={toggle}>
+        <Button kind="quiet" aria-pressed={asTable} aria-keyshortcuts="Shift+T" onClick={toggle}>
           {asTable ? 'Show chart' : 'Show table'}
         </Button>
       </figcaption>
@@ -271,8 +271,8 @@ function Moments(props: MomentsProps): JSX.Element {
       </div>
       <p id={id} className="heard">
         Use the arrow keys to move between times.
-        {canChoose && ' Hold Shift to select a range. Press Enter to show it, or Escape to clear it.'} Press t
-        to show a table.
+        {canChoose && ' Hold Shift to select a range. Press Enter to show it, or Escape to clear it.'} Press
+        Shift+T to show a table.
       </p>
     </>
   );
