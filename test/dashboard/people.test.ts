@@ -91,6 +91,39 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await visit.context.close();
 });
 
+it('lists no sessions that a new password or a new link ended', async () => {
+  const body = { email: 'renewed@example.com', password: 'correct horse battery' };
+  await hub.call('POST', '/api/v1/users', { cookie, body });
+  await hub.login(body.email);
+  const own = await view(hub.url, { cookie: await hub.login(body.email) });
+  await own.page.goto('/dashboard/me/security');
+  const sessions = own.page.getByRole('region', { name: 'Your sessions' }).getByRole('row');
+  await expect.poll(() => sessions.count()).toBe(3);
+  await own.page.getByLabel('Current password').fill(body.password);
+  await own.page.getByLabel('New password').fill('another horse battery');
+  await own.page.getByRole('button', { name: 'Change password' }).click();
+  await own.page.getByText('Password changed.').waitFor();
+  await expect.poll(() => sessions.count()).toBe(2);
+
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const rows = page.getByRole('dialog', { name: `Sessions of ${body.email}` }).getByRole('row');
+  const openSessions = () => page.getByRole('button', { name: `Sessions of ${body.email}` }).click();
+  await page.goto('/dashboard/admin/people');
+  await openSessions();
+  await expect.poll(() => rows.count()).toBe(2);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: `New link for ${body.email}` }).click();
+  await page.getByRole('button', { name: 'Create link' }).click();
+  await page.getByText('#invite=').waitFor();
+  await page.keyboard.press('Escape');
+  await openSessions();
+  await expect.poll(() => rows.count()).toBeLessThan(2);
+  noFaults(visit);
+  await own.context.close();
+  await visit.context.close();
+});
+
 it('shows roles that changed between the first request and the open stream', async () => {
   const body = {
     email: 'promoted@example.com',

@@ -21,7 +21,7 @@ interface RenewProps {
 
 /** Makes a new link for somebody who forgot the password, or whose invitation has expired. */
 export function RenewInvite({ user, onClose }: RenewProps): JSX.Element {
-  const invite = useAction('inviteUser', ['listUsers']);
+  const invite = useAction('inviteUser', ['listUsers', 'listUserSessions']);
   return (
     <Dialog title={`New link for ${user.email}`} open onClose={onClose}>
       {invite.data ? (

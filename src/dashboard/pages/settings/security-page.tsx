@@ -20,7 +20,7 @@ export default function SecurityPage(): JSX.Element {
 }
 
 function Password(): JSX.Element {
-  const change = useAction('changePassword');
+  const change = useAction('changePassword', ['listOwnSessions']);
   const [form, bind, setForm] = useFields({ old: '', next: '' });
   // Each change begins with empty fields that nobody has filled in.
   const [changes, setChanges] = useState(0);
