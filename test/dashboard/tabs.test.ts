@@ -1,7 +1,8 @@
-// Tabs of one browser: a logout ends every tab, and a tab never goes on as one person while another is signed in.
+// Tabs of one browser: a logout ends every tab, and a tab never goes on as one person while another is signed in. A tab
+// keeps what another one stores.
 import { beforeAll, describe, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
-import { accessible, noFaults, view } from './browser.ts';
+import { accessible, ask, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 
 const { hub, cookie } = await tenantOfFile();
@@ -46,6 +47,65 @@ describe('tabs of one browser', () => {
     await first.goto('/dashboard/test');
     await first.getByRole('button', { name: `Account ${member.email}` }).waitFor();
     expect(await first.getByLabel('Tool', { exact: true }).inputValue()).toBe('read_file');
+    noFaults(visit);
+    await context.close();
+  });
+
+  it('keep the cases, pinned keys and snoozes that another one stores', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page: first, context } = visit;
+    const second = await context.newPage();
+    const stored = async (name: string): Promise<unknown> =>
+      JSON.parse(
+        await first.evaluate(
+          `localStorage[Object.keys(localStorage).find((key) => key.startsWith('reeve.${name}.'))] ?? 'null'`,
+        ),
+      );
+    const both = async (act: (page: typeof first, index: number) => Promise<void>): Promise<void> => {
+      for (const [index, page] of [first, second].entries()) await act(page, index);
+    };
+    await both(async (page) => {
+      await page.goto('/dashboard/test');
+      await page.getByRole('region', { name: 'Result' }).getByText('Denied').first().waitFor();
+    });
+    await both(async (page, index) => {
+      await page.getByLabel('Case name').fill(`case ${index}`);
+      await page.getByRole('button', { name: 'Save case', exact: true }).click();
+      await page.getByText('as expected.').waitFor();
+    });
+    await expect.poll(() => stored('cases')).toMatchObject([{ name: 'case 0' }, { name: 'case 1' }]);
+    await first.getByRole('button', { name: 'Delete case 0' }).click();
+    await expect.poll(() => stored('cases')).toMatchObject([{ name: 'case 1' }]);
+
+    const keys = ['1', '2'].map((digit) => digit.repeat(64));
+    await both(async (page) => {
+      await page.goto('/dashboard/evidence');
+      await page.getByText('no pinned keys').click();
+    });
+    await both(async (page, index) => {
+      await page.getByLabel('Public key to pin').fill(keys[index] ?? '');
+      await page.getByRole('button', { name: 'Pin key', exact: true }).click();
+      await page.getByText(index === 0 ? '1 pinned key' : '2 pinned keys').waitFor();
+    });
+    expect(await stored('pinned-keys')).toEqual(keys);
+
+    const { key } = await hub.key(cookie);
+    const approvals = [await ask(hub, key, { timeout: 900 }), await ask(hub, key, { timeout: 950 })];
+    await both((page) => page.goto('/dashboard/inbox').then());
+    await second.getByRole('tab', { name: 'Pending 2' }).waitFor();
+    await first.getByRole('button', { name: 'Snooze' }).click();
+    await second.getByRole('tab', { name: 'Snoozed 1' }).waitFor();
+    // A write that no event of the browser announces: of a tab with the same process.
+    await second.evaluate(`(() => {
+      const name = Object.keys(localStorage).find((key) => key.startsWith('reeve.prefs.'));
+      const prefs = JSON.parse(localStorage[name]);
+      localStorage[name] = JSON.stringify({ ...prefs, splits: { elsewhere: 300 } });
+    })()`);
+    await second.getByRole('button', { name: 'Snooze' }).click();
+    await first.getByRole('tab', { name: 'Snoozed 2' }).waitFor();
+    const { snoozed, splits } = (await stored('prefs')) as { snoozed: object; splits: object };
+    expect(Object.keys(snoozed).sort()).toEqual(approvals.sort());
+    expect(splits).toEqual({ elsewhere: 300 });
     noFaults(visit);
     await context.close();
   });

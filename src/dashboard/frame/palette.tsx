@@ -71,7 +71,9 @@ function Choices({ onClose }: { readonly onClose: () => void }): JSX.Element {
       say(`${entry.label}: ${entry.why}`, 'deny');
       return;
     }
-    changePrefs({ recent: [entry.id, ...recent.filter((one) => one !== entry.id)].slice(0, maxRecent) });
+    changePrefs(({ recent }) => ({
+      recent: [entry.id, ...recent.filter((one) => one !== entry.id)].slice(0, maxRecent),
+    }));
     onClose();
     entry.go();
   };

@@ -73,24 +73,43 @@ export const prefs = createStore<Prefs>(fallback);
 /** The address contains `tz=utc`: a link shows the times of its sender. The frame keeps both the same. */
 export const utcInAddress = createStore(false);
 
-/** Loads the user's preferences. */
-export function loadPrefs(userId: string): void {
-  owner = userId;
-  let stored: Partial<Prefs> = {};
+/** @param absent the preferences if this browser stores none */
+function storedPrefs(absent: Prefs): Prefs {
+  const text = readStored(ownKey('prefs'));
+  if (text === null) return absent;
   try {
-    stored = JSON.parse(readStored(`reeve.prefs.${userId}`) ?? '{}');
+    return { ...fallback, ...JSON.parse(text) };
   } catch {
     // Unreadable content: the defaults apply.
+    return fallback;
   }
-  prefs.set({ ...fallback, ...stored });
+}
+
+function showStored(): void {
+  prefs.set(storedPrefs(fallback));
   if (prefs.get().utc) utcInAddress.set(true);
   showTheme(prefs.get().theme);
 }
 
-export function changePrefs(changed: Partial<Prefs>): void {
-  prefs.set((before) => ({ ...before, ...changed }));
+/** Loads the user's preferences. */
+export function loadPrefs(userId: string): void {
+  owner = userId;
+  showStored();
+}
+
+// Another tab changed the preferences.
+addEventListener('storage', ({ key }) => {
+  if (owner && key === ownKey('prefs')) showStored();
+});
+
+/** @param change the changed preferences; a function of the stored ones for a change within a list or map */
+export function changePrefs(change: Partial<Prefs> | ((stored: Prefs) => Partial<Prefs>)): void {
+  // Another tab may have changed others.
+  const stored = storedPrefs(prefs.get());
+  const changed = typeof change === 'function' ? change(stored) : change;
+  prefs.set({ ...stored, ...changed });
   if (changed.utc !== undefined) utcInAddress.set(changed.utc);
-  writeStored(`reeve.prefs.${owner}`, JSON.stringify(prefs.get()));
+  writeStored(ownKey('prefs'), JSON.stringify(prefs.get()));
 }
 
 /** The person's preferences. Times are in UTC, too, while the address contains `tz=utc`. */

@@ -5,19 +5,24 @@ import { counted } from '../lib/text.ts';
 import { Field, Form } from './form.tsx';
 import { Button, Data } from './parts.tsx';
 
-export function usePinnedKeys(): readonly [readonly string[], (keys: readonly string[]) => void] {
+/** Changes one key in the list that this browser stores now: another tab may have changed it. */
+type PinKey = (key: string, isPinned: boolean) => void;
+
+export function usePinnedKeys(): readonly [readonly string[], PinKey] {
   const [keys, setKeys] = useState(pinnedKeys);
-  const keep = (next: readonly string[]): void => {
+  const pin: PinKey = (key, isPinned) => {
+    const others = pinnedKeys().filter((other) => other !== key);
+    const next = isPinned ? [...others, key] : others;
     pinKeys(next);
     setKeys(next);
   };
-  return [keys, keep];
+  return [keys, pin];
 }
 
 export function PinnedKeys({
   keys,
-  onKeys,
-}: Readonly<{ keys: readonly string[]; onKeys: (keys: readonly string[]) => void }>): JSX.Element {
+  onPin,
+}: Readonly<{ keys: readonly string[]; onPin: PinKey }>): JSX.Element {
   const [text, setText] = useState('');
   const key = text.trim().toLowerCase();
   return (
@@ -33,7 +38,7 @@ export function PinnedKeys({
               kind="quiet"
               icon="trash"
               aria-label={`Remove key ${one.slice(0, 8)}`}
-              onClick={() => onKeys(keys.filter((other) => other !== one))}
+              onClick={() => onPin(one, false)}
             />
           </li>
         ))}
@@ -41,7 +46,7 @@ export function PinnedKeys({
       <Form
         onSubmit={() => {
           if (!isKey(key)) return;
-          onKeys([...keys.filter((other) => other !== key), key]);
+          onPin(key, true);
           setText('');
         }}
       >

@@ -55,7 +55,8 @@ export function Split(props: SplitProps): JSX.Element {
     if (applied === null) parent?.style.removeProperty('--split');
     else parent?.style.setProperty('--split', `${applied}px`);
   }, [applied]);
-  const keep = (pixels: number): void => changePrefs({ splits: { ...splits, [name]: bounded(pixels) } });
+  const keep = (pixels: number): void =>
+    changePrefs(({ splits }) => ({ splits: { ...splits, [name]: bounded(pixels) } }));
   const grow = side === 'before' ? 1 : -1;
   const press = (event: KeyboardEvent): void => {
     const targets: { readonly [key: string]: number } = {
@@ -84,8 +85,7 @@ export function Split(props: SplitProps): JSX.Element {
       aria-valuenow={bounded(width)}
       onKeyDown={press}
       onDoubleClick={() => {
-        const { [name]: _, ...others } = splits;
-        changePrefs({ splits: others });
+        changePrefs(({ splits: { [name]: _, ...others } }) => ({ splits: others }));
       }}
       onPointerDown={(event) =>
         followDrag(event, (distance, isOver) => {

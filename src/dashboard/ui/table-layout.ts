@@ -71,13 +71,17 @@ export function useLayout<R>(name: string, columns: readonly Column<R>[], hasChe
     drag: (key: string, pixels: number | null): void => setDragged(widthsOf(key, pixels)),
     /** Stores a width. @param pixels null: the usual width */
     resize: (key: string, pixels: number | null): void => {
-      const { [key]: _, ...others } = ownWidths;
-      changePrefs({ widths: { ...stored, [name]: { ...others, ...widthsOf(key, pixels) } } });
+      changePrefs(({ widths }) => {
+        const { [key]: _, ...others } = widths[name] ?? {};
+        return { widths: { ...widths, [name]: { ...others, ...widthsOf(key, pixels) } } };
+      });
     },
     isPinned: (key: string): boolean => pins.includes(key),
     pin: (key: string, isOn: boolean): void => {
-      const others = pins.filter((one) => one !== key);
-      changePrefs({ pinned: { ...storedPins, [name]: isOn ? [...others, key] : others } });
+      changePrefs(({ pinned }) => {
+        const others = (pinned[name] ?? []).filter((one) => one !== key);
+        return { pinned: { ...pinned, [name]: isOn ? [...others, key] : others } };
+      });
     },
   };
 }

@@ -146,7 +146,7 @@ export function useModel<R extends RowData>(props: ModelProps<R>): Model<R> {
     onColumnVisibilityChange: (next) => {
       const visibility = functionalUpdate(next, columnVisibility);
       const keys = Object.keys(visibility).filter((key) => visibility[key] === false);
-      changePrefs({ hidden: { ...hidden, [name]: keys } });
+      changePrefs(({ hidden }) => ({ hidden: { ...hidden, [name]: keys } }));
     },
     onSortingChange: (next) => sortBy(sortText(functionalUpdate(next, sorting))),
     onRowSelectionChange: (next) => {

@@ -2,7 +2,7 @@
 import type { JSX } from 'react';
 import { minuteMs } from '../../../shared/duration.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { changePrefs, prefs, usePrefs } from '../../lib/prefs.ts';
+import { changePrefs, usePrefs } from '../../lib/prefs.ts';
 import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { duration } from '../../lib/text.ts';
@@ -30,9 +30,11 @@ export function useSnoozedCount(): number {
 
 function snooze(approval: Approval, until: number): void {
   const now = serverNow();
-  const left = Object.entries(prefs.get().snoozed).filter(([id, end]) => end > now && id !== approval.id);
-  changePrefs({
-    snoozed: Object.fromEntries([...left, ...(until > now ? [[approval.id, until] as const] : [])]),
+  changePrefs(({ snoozed }) => {
+    const left = Object.entries(snoozed).filter(([id, end]) => end > now && id !== approval.id);
+    return {
+      snoozed: Object.fromEntries([...left, ...(until > now ? [[approval.id, until] as const] : [])]),
+    };
   });
 }
 

@@ -43,7 +43,7 @@ export async function readChain(
 const maxFile = 256 * 1024 * 1024;
 
 export function Chain(): JSX.Element {
-  const [keys, keep] = usePinnedKeys();
+  const [keys, onPin] = usePinnedKeys();
   /** The step in progress; null if there is none. */
   const [busy, setBusy] = useState<string | null>(null);
   const [failed, setFailed] = useState<ApiError | string | null>(null);
@@ -116,7 +116,7 @@ export function Chain(): JSX.Element {
         failed && <Failed error={failed} />
       )}
       {verdict && <ChainResult verdict={verdict} />}
-      {(verdict !== null || keys.length > 0) && <PinnedKeys keys={keys} onKeys={keep} />}
+      {(verdict !== null || keys.length > 0) && <PinnedKeys keys={keys} onPin={onPin} />}
     </section>
   );
 }

@@ -122,7 +122,7 @@ function CheckResult({
             The hub reports the signing key <Data text={offered} />. Before you pin it, compare it with the
             key that the hub operators published.
           </p>
-          <Button onClick={() => onPin([...keys, offered])}>Pin hub key</Button>
+          <Button onClick={() => onPin(offered, true)}>Pin hub key</Button>
         </>
       )}
     </Notice>

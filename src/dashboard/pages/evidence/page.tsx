@@ -53,7 +53,7 @@ function BundleFile(): JSX.Element {
         <BundleButton label="Verify bundle file" by={check} />
       </div>
       <BundleCheck by={check} run={null} />
-      <PinnedKeys keys={check.keys} onKeys={check.onPin} />
+      <PinnedKeys keys={check.keys} onPin={check.onPin} />
     </>
   );
 }

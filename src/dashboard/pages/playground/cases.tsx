@@ -66,7 +66,9 @@ const caseColumns: readonly Column<CaseRow>[] = [
 /** The saved cases with their outcomes for a text. */
 function useCases(text: string) {
   const [cases, setCases] = useState(readKept);
-  const keep = (next: readonly Kept[]): void => {
+  /** Replaces these cases in the list that this browser stores now: another tab may have changed it. */
+  const replace = (old: readonly Kept[], more: readonly Kept[]): void => {
+    const next = [...readKept().filter((one) => !old.some(({ name }) => name === one.name)), ...more];
     setCases(next);
     writeKept(next);
   };
@@ -84,9 +86,8 @@ function useCases(text: string) {
     rows,
     /** Number of the cases with the expected result; null while the text is invalid, and without cases. */
     passed: outcomes?.filter(({ ok }) => ok).length ?? null,
-    add: (more: readonly Kept[]): void =>
-      keep([...cases.filter((one) => !more.some((other) => other.name === one.name)), ...more]),
-    remove: (kept: Kept): void => keep(cases.filter(({ name }) => name !== kept.name)),
+    add: (more: readonly Kept[]): void => replace(more, more),
+    remove: (kept: Kept): void => replace([kept], []),
   };
 }
 

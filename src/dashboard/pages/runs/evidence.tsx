@@ -56,7 +56,7 @@ export function Evidence({
       </div>
       {fetched.error && <Failed error={fetched.error} />}
       <BundleCheck by={check} run={params} />
-      {!isPeek && <PinnedKeys keys={check.keys} onKeys={check.onPin} />}
+      {!isPeek && <PinnedKeys keys={check.keys} onPin={check.onPin} />}
     </Section>
   );
 }
