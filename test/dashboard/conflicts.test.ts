@@ -17,6 +17,26 @@ async function send(path: string, body: object, method = 'POST') {
 const drafts = (page: Page) =>
   page.evaluate("Object.keys(sessionStorage).filter((key) => key.includes('draft.'))");
 
+/**
+ * Makes a change that the page does not read. Its next deploy or save ends that.
+ * @param address the page's requests that fail
+ */
+async function missChange(page: Page, address: string, change: () => Promise<unknown>): Promise<void> {
+  let misses = 0;
+  let isAway = true;
+  page.on('request', (request) => {
+    if (request.method() !== 'GET' && /\/deploy|\/assignment-rules\//.test(request.url())) isAway = false;
+  });
+  await page.unroute(address);
+  await page.route(address, (route) => {
+    if (!isAway) return route.continue();
+    misses += 1;
+    return route.abort();
+  });
+  await change();
+  await expect.poll(() => misses).toBeGreaterThan(0);
+}
+
 beforeAll(async () => {
   await send('/api/v1/contracts/import', { yaml_content: library });
   for (const text of ['A refund of', 'The refund of', 'Each refund of'])
@@ -34,25 +54,15 @@ describe('a deploy', () => {
     const plan = page.getByRole('region', { name: new RegExp(`^Change shop.* in ${env}$`) });
     const notice = plan.getByText(`The document of ${env} changed while this page was open.`);
     const deploy = plan.getByRole('button', { name: act });
-    const current = '**/bundles/shop/current?*';
-    let misses = 0;
-    const deployUnseen = async (version: number): Promise<void> => {
-      misses = 0;
-      await page.route(current, (route) => {
-        misses += 1;
-        return route.abort();
-      });
-      await send(`/api/v1/bundles/shop/${version}/deploy`, { env });
-      await expect.poll(() => misses).toBeGreaterThan(0);
-      await page.unroute(current);
-    };
     const running = async (): Promise<string> =>
       (await hub.call('GET', `/api/v1/bundles/shop/current?env=${env}`, { cookie })).body.version;
     await page.goto(`/dashboard/changes/new?${source}&env=${env}`);
     await plan.getByText(`no bundle is deployed to ${env}`).waitFor();
     await expect.poll(() => deploy.isEnabled()).toBe(true);
     for (const version of [1, 2]) {
-      await deployUnseen(version);
+      await missChange(page, '**/bundles/shop/current?*', () =>
+        send(`/api/v1/bundles/shop/${version}/deploy`, { env }),
+      );
       expect(await deploy.isEnabled()).toBe(true);
       await deploy.click();
       await notice.waitFor();
@@ -97,15 +107,7 @@ describe('an assignment rule', () => {
     expect(await form.getByLabel('Priority').inputValue()).toBe('6');
     expect(await form.getByLabel('Rule environment').inputValue()).toBe('staging');
     // The page misses the next change.
-    const list = '**/assignment-rules?*';
-    let misses = 0;
-    await page.route(list, (route) => {
-      misses += 1;
-      return route.abort();
-    });
-    await send(path, { tag_match: null }, 'PATCH');
-    await expect.poll(() => misses).toBeGreaterThan(0);
-    await page.unroute(list);
+    await missChange(page, '**/assignment-rules?*', () => send(path, { tag_match: null }, 'PATCH'));
     expect(await notice.count()).toBe(0);
     await save.click();
     await notice.waitFor();
