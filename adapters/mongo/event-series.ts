@@ -108,8 +108,9 @@ function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 
     if (!isMerged) {
       const list = choice?.values.map(toBsonText);
       const match = choice ? [{ $match: { value: choice.isIn ? { $in: list } : { $nin: list } } }] : [];
-      return (await groups<string | null>([...stages, ...match])).flatMap(({ _id, n }) =>
-        _id.value === null
+      // Absent where the field is: servers differ.
+      return (await groups<string | null | undefined>([...stages, ...match])).flatMap(({ _id, n }) =>
+        typeof _id.value !== 'string'
           ? []
           : [{ value: fromBsonText(_id.value), bucket: _id.bucket ?? 0, as: _id.as, n }],
       );
