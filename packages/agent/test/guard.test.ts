@@ -508,6 +508,8 @@ describe('results', () => {
       error: 'password is --password [REDACTED]',
     });
     await expect(guard.run('find', {}, fail(new Error('at 555-1234')))).rejects.toThrow('at [REDACTED]');
+    // What a contract removed does not leave by the record.
+    expect(guard.events.last()).toMatchObject({ action: 'call_failed', error: 'at [REDACTED]' });
   });
 
   it('are recorded though an option’s function throws', async () => {

@@ -347,26 +347,26 @@ export class GovernedCall<A extends object, R> {
 
   /** Post contracts, records and counters after the tool; gives the text to show instead, or null. Never rejects. */
   async #finish(judged: JudgedResult, error: string | null, duration_ms: number): Promise<string | null> {
-    const { success } = judged;
     const after = this.#policy.after(this.#input, judged, this.#parts.redaction.redactText);
     const { post } = after;
     const own = await askAfter(this.#own('post'), this.#input, textForCode(judged));
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
     await this.#recordShadows(post.shadows).catch(this.#report('writing an audit record'));
-    await this.#counters.finished(success).catch(this.#report('counting the outcome of a call'));
-    await this.#record(success ? 'call_executed' : 'call_failed', {
-      tool_success: success,
+    await this.#counters.finished(judged.success).catch(this.#report('counting the outcome of a call'));
+    // The text that contracts left: what they removed from an error leaves the agent in no other way.
+    const message = error === null ? null : (after.text ?? error);
+    await this.#record(judged.success ? 'call_executed' : 'call_failed', {
+      tool_success: judged.success,
       postconditions_passed: post.postconditionsPassed && own.passed,
       duration_ms,
-      error,
+      error: message,
     }).catch(this.#report('writing an audit record'));
     this.#span.set({
-      'governance.tool_success': success,
+      'governance.tool_success': judged.success,
       'governance.postconditions_passed': post.postconditionsPassed && own.passed,
     });
-    const message = error === null ? null : this.#parts.redaction.redactResult(after.text ?? error);
-    this.#span.end(!success, message);
+    this.#span.end(!judged.success, message === null ? null : this.#parts.redaction.redactResult(message));
     const warnings = [...after.warnings, ...own.warnings];
     try {
       if (warnings.length > 0) this.#options.onWarning?.(warnings);
