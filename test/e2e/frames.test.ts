@@ -497,7 +497,7 @@ describe('agents', () => {
       expect(await socket.ask('report', 'r-4', { policy_version: 'a\nb' })).toMatchObject({ status: 422 });
       const limited = [];
       for (let i = 0; i < 10; i++)
-        limited.push((await socket.ask('approval', `l-${i}`, { tool_name: 't', message: 'm' })).status);
+        limited.push((await socket.ask('approval', `l-${i}`, { tool_name: 't', message: `m-${i}` })).status);
       expect(limited).toEqual([...Array(9).fill(200), 429]);
       // An unreadable message has no ref, and ends nothing.
       const from = socket.frames.length;
