@@ -2,6 +2,7 @@
 // reaches the server of those that are.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { decodeHeader, encodeHeader } from '../../src/cli/mcp/headers.ts';
 import { McpListener } from '../../src/cli/mcp/listener.ts';
@@ -27,6 +28,8 @@ const inputSchema = {
 /** The request at the server: its headers and the body. */
 const atServer: { readonly headers: Json; readonly body: Json }[] = [];
 let closedStreams = 0;
+/** Time of the server for its list of tools; milliseconds. */
+let listMs = 0;
 const server = createServer(async (request, response) => {
   const parts: Buffer[] = [];
   for await (const part of request) parts.push(part as Buffer);
@@ -42,6 +45,7 @@ const server = createServer(async (request, response) => {
     'tools/list': { tools: [{ name: 'find', inputSchema }], ttlMs: 0, cacheScope: 'public' },
     'tools/call': { content: [{ type: 'text', text: 'found' }] },
   };
+  if (body.method === 'tools/list') await delay(listMs);
   const result = results[String(body.method)];
   if (JSON.stringify(body).includes('forever')) {
     response.once('close', () => {
@@ -142,6 +146,13 @@ describe('the headers of a request', () => {
       expect(calls()).toEqual([]);
     },
   );
+
+  it('that are wrong are refused by the status also where the list of tools takes longer than a stream waits', async () => {
+    listMs = 2_200;
+    const { status } = await post('tools/call', find, { ...findHeaders, 'Mcp-Param-Floor': '4' });
+    listMs = 0;
+    expect([status, calls()]).toEqual([400, []]);
+  });
 
   it('may write a number in another way', async () => {
     expect((await post('tools/call', find, { ...findHeaders, 'Mcp-Param-Floor': '3.0' })).status).toBe(200);

