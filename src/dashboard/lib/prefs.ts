@@ -50,7 +50,12 @@ const fallback: Prefs = {
   snoozed: {},
 };
 
+/** The newest texts that the browser did not store: they last as long as the page. */
+const unstored = new Map<string, string | null>();
+
 export function readStored(key: string): string | null {
+  const text = unstored.get(key);
+  if (text !== undefined) return text;
   try {
     return localStorage.getItem(key);
   } catch {
@@ -62,8 +67,9 @@ export function writeStored(key: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(key);
     else localStorage.setItem(key, value);
+    unstored.delete(key);
   } catch {
-    // Without storage, the preference lasts as long as the page.
+    unstored.set(key, value);
   }
 }
 

@@ -79,6 +79,8 @@ export interface Held {
   readonly isSending: boolean;
   /** The calls whose decision waits or is being sent. */
   readonly ids: ReadonlySet<string>;
+  /** Those whose decision waits. */
+  readonly unsentIds: ReadonlySet<string>;
   readonly hold: (calls: readonly Approval[], approved: boolean, reason: string) => void;
   readonly undo: (decision: HeldDecision) => void;
   /** The question before the page is left. */
@@ -142,6 +144,7 @@ export function useHeld(list: readonly Approval[], onReturn: (calls: ReturnedCal
     decisions,
     isSending: sending.length > 0,
     ids: new Set([...decisions, ...sending].flatMap(({ ids }) => ids)),
+    unsentIds: new Set(decisions.flatMap(({ ids }) => ids)),
     undo,
     hold: (calls, approved, reason) => {
       const isLate = (call: Approval): boolean => deadlineOf(call) - serverNow() < hurryMs;

@@ -225,7 +225,7 @@ export function Queue(props: QueueProps): JSX.Element {
       key={approval.id}
       approval={approval}
       isArriving={isArriving}
-      isHeld={heldIds.has(approval.id)}
+      isHeld={held.unsentIds.has(approval.id)}
       reason={reasons[approval.id] ?? ''}
       onReason={(reason) => setReasons((before) => ({ ...before, [approval.id]: reason }))}
     />
