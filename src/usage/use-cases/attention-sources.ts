@@ -231,10 +231,15 @@ export async function waitingTools(
 ): Promise<readonly AttentionItem[]> {
   const { mode, servers } = await store.tools.listServers(tenantId, env);
   const pinned = servers.filter(({ ownMode }) => (ownMode ?? mode) !== 'observe');
+  if (pinned.length === 0) return [];
+  const { items: first } = await store.tools.listEntries(tenantId, { env, server: null }, firstPage);
+  // Undecided entries come first, also those of servers in mode observe: these can fill the common page.
+  const isFull = first.length === firstPage.limit && first.every(({ ruling }) => ruling === null);
   const items: AttentionItem[] = [];
-  // Server by server: undecided entries of servers in mode observe could fill a common page.
   for (const { server } of pinned) {
-    const { items: entries } = await store.tools.listEntries(tenantId, { env, server }, firstPage);
+    const entries = isFull
+      ? (await store.tools.listEntries(tenantId, { env, server }, firstPage)).items
+      : first.filter((entry) => entry.server === server);
     const waiting = entries.filter(({ ruling }) => ruling === null);
     if (waiting.length === 0) continue;
     items.push({
@@ -275,7 +280,7 @@ export async function failingDeliveries(
   const lists = await Promise.all(
     items.map(async ({ id }) => {
       const deliveries = (await store.deliveries.list(tenantId, id, {}, { limit: 10, offset: 0 })).items;
-      // Nearly always: then nobody has to know their environments.
+      // Without a failure, the environments of the deliveries are not read.
       if (deliveries.every(({ log }) => log.every(({ failure }) => failure === null))) return [];
       if (env === null) return deliveries;
       const envs = await Promise.all(deliveries.map((delivery) => envOf(ports, delivery)));

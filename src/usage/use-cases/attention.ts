@@ -34,7 +34,6 @@ const environmentSources = [
   silentAgents,
   unableAgents,
   waitingTools,
-  failingDeliveries,
 ];
 const tenantSources = [failingDeliveries, expiringKeys, storeTrouble];
 
@@ -80,18 +79,22 @@ export function createAttention(ports: AttentionPorts): Attention {
       (await Promise.all(tenantSources.map((source) => source(ports, tenantId)))).flat(),
     );
 
+  /** Of channels, which serve all environments: as far as somebody sees them who does not see all. */
+  const deliveriesIn = (tenantId: string, env: Env) =>
+    once(`${tenantId}/${env}/deliveries`, () => failingDeliveries(ports, tenantId, env));
+
   return {
     async get(principal, env) {
       requireRole(principal, 'viewer');
       const { tenantId } = principal;
       const visibleEnvs = listedEnvs(principal, env);
       const envs = environments.filter((one) => isInFilter(visibleEnvs, one));
+      const isWhole = principal.envRoles === null || environments.every((one) => seesEnv(principal, one));
       const lists = await Promise.all([
         inTenant(tenantId),
         ...envs.map((one) => inEnvironment(tenantId, one)),
+        ...(isWhole ? [] : envs.map((one) => deliveriesIn(tenantId, one))),
       ]);
-      // A channel serves all environments: who does not see all has an item of each that it sees.
-      const isWhole = principal.envRoles === null || environments.every((one) => seesEnv(principal, one));
       const mayRead = (item: AttentionItem): boolean =>
         (item.env === null || isInFilter(visibleEnvs, item.env)) &&
         (item.kind !== 'delivery_failing' || (item.env === null) === isWhole) &&
