@@ -120,7 +120,7 @@ export function eventQuery(tenantId: string, filter: EventFilter, untilExclusive
   const name = filter.decisionName === undefined ? null : toBsonText(filter.decisionName);
   const choices: Filter<EventRow>[] = [
     ...(verdicts === undefined ? [] : [wordsWanted(verdicts)]),
-    ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId))]),
+    ...(filter.callId === undefined ? [] : [callWanted(toBsonText(filter.callId), filter.isStoredCallId)]),
     ...(name === null ? [] : [{ $or: [{ decisionName: name }, { 'outcomes.decision_name': name }] }]),
     ...(filter.query === undefined ? [] : (fieldTests(filter.query) as Filter<EventRow>[])),
     ...(search ? [searchTest(search)] : []),
@@ -172,8 +172,11 @@ const namesOrTexts = (text: object): Filter<EventRow>[] => [
 ];
 
 /** Condition for events with this call id, whether or not the id identifies the event. */
-const callWanted = (callId: string): Filter<EventRow> => ({
-  $or: [{ callId: { $eq: callId }, givenCallId: { $exists: false } }, { givenCallId: { $eq: callId } }],
+const callWanted = (callId: string, isStoredId = false): Filter<EventRow> => ({
+  $or: [
+    { callId: { $eq: callId }, givenCallId: { $exists: false } },
+    ...(isStoredId ? [] : [{ givenCallId: { $eq: callId } }]),
+  ],
 });
 
 /** One of the words, or one that the hub does not know. */

@@ -24,7 +24,7 @@ const maxResults = 20;
 /** Names of one type that are compared: with fewer, none is missed. */
 const maxNames = 20_000;
 const namesAtOnce = 1_000;
-/** Time for calls that no index of call ids contains, in milliseconds: a search of all events takes seconds. */
+/** Time for events that only their sender knows by the id, in milliseconds: a search of all events takes seconds. */
 const callBudgetMs = 30;
 /** Agents that contain the search, and as many that contain its longest word. */
 const maxAgents = 200;
@@ -179,16 +179,18 @@ async function byChosenId(
   const { tenantId } = principal;
   const env: readonly Env[] | null = visibleEnvs(principal);
   const time = { now: clock.now(), staleAfterMs: settings.runStaleMs };
-  const [runs, calls] = await Promise.all([
+  const [runs, stored, sent] = await Promise.all([
     store.runs.list(tenantId, { env, sessionId: id }, { limit: 5, offset: 0 }, time),
+    store.events.search(tenantId, { env, callId: id, isStoredCallId: true }, 5, null),
     store.events.search(tenantId, { env, callId: id }, 5, null, 'newest', callBudgetMs),
   ]);
+  const calls = new Map([...sent.events, ...stored.events].map((event) => [event.id, event]));
   return [
     ...runs.items.map(({ agentId, sessionId }) =>
       thing('run', `${agentId}/${sessionId}`, sessionId, agentId),
     ),
-    ...calls.events.map((event) =>
-      thing('event', event.id, event.callId, `${event.toolName} ${event.agentId}`),
-    ),
+    ...[...calls.values()]
+      .slice(0, 5)
+      .map((event) => thing('event', event.id, event.callId, `${event.toolName} ${event.agentId}`)),
   ];
 }

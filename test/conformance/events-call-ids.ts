@@ -71,6 +71,8 @@ export function eventsCallIdsContract(name: string, open: Open): void {
       for (const events of batchesOf[batches]?.(callId) ?? [])
         await store.events.ingest(aBatch(tenantId, events));
       const all = await readAll(store, tenantId);
+      const stored = await readAll(store, tenantId, { ...everything, callId, isStoredCallId: true });
+      expect(stored).toEqual(all.filter((event) => event.callId === callId));
       for (const agentId of [undefined, 'a', 'b']) {
         const ids = all
           .filter((event) => (event.givenCallId ?? event.callId) === callId)

@@ -90,6 +90,7 @@ function fits(
   const { runId, callId, search, sessionId, parentSessionId, fromSeq, toSeq, compiled } = filter;
   return (
     (callId === undefined || (callIdOf(event) ?? event.callId) === callId) &&
+    !(filter.isStoredCallId && event.givenCallId !== undefined) &&
     (runId === undefined || event.payload?.run_id === runId) &&
     (sessionId === undefined || sessionOf(event) === sessionId) &&
     (parentSessionId === undefined || parentSessionOf(event) === parentSessionId) &&

@@ -206,7 +206,10 @@ export function* walkUp(
   if (tenant === null) return;
   const walked = rangeUp(db, tenant, filter, lo, until, hasMarks);
   if (filter.callId === undefined) yield* walked;
-  else yield* merged(walked, ofCall(db, tenant, filter.callId, filter), isOlder);
+  else {
+    const indexed = ofCall(db, tenant, filter.callId, filter);
+    yield* filter.isStoredCallId ? indexed : merged(walked, indexed, isOlder);
+  }
 }
 
 function* rangeUp(
@@ -264,7 +267,10 @@ export function* walk(
   if (tenant === null) return;
   const walked = rangeDown(db, tenant, filter, hi, { hasMarks, since });
   if (filter.callId === undefined) yield* walked;
-  else yield* merged(walked, ofCall(db, tenant, filter.callId, filter).toReversed(), isNewer);
+  else {
+    const indexed = ofCall(db, tenant, filter.callId, filter).toReversed();
+    yield* filter.isStoredCallId ? indexed : merged(walked, indexed, isNewer);
+  }
 }
 
 function* rangeDown(

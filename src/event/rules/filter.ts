@@ -27,6 +27,8 @@ export interface EventFilter {
   /** Fits payload.run_id. */
   readonly runId?: string;
   readonly callId?: string;
+  /** With `callId`: only the event that is stored under it, which an index finds however old it is. Default: false */
+  readonly isStoredCallId?: true;
   /**
    * Case-insensitive substring of agent id, tool name, call id, payload.decision_name, or one of the event's texts
    * (event/rules/texts).

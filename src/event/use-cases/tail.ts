@@ -228,7 +228,7 @@ class Reader {
     await this.#settle();
   }
 
-  /** A listener that could not take its events learns that they are lost: they are not given a second time. */
+  /** Calls `lost` for a listener that rejects its events: each event is given once. */
   async #give(listener: TailListener, events: readonly StoredEvent[]): Promise<void> {
     try {
       await listener.take(events);

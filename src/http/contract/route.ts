@@ -104,7 +104,7 @@ export interface RouteDeclaration {
   readonly audit?: readonly AuditAction[] | string;
   /** Default `stream` of a stream route, else `standard`: of a caller who is only known by an address none. */
   readonly limit?: LimitClass;
-  /** Limits of its own, beside the class. On the hosted API every answer contains what is left of them. */
+  /** Limits of its own, beside the class. On the hosted API each answer below 500 has what is left. */
   readonly limits?: readonly Limit[];
   /**
    * Takes an Idempotency-Key, for 24 hours: a repeat makes nothing new. `answer`: it is answered as the first request

@@ -120,8 +120,8 @@ class LiveStreams implements Live, StreamHome {
   readonly #timer: Timer;
   readonly #wheel = new Wheel<Stream>(slots);
   readonly #blocked = new Set<Stream>();
-  /** Streams that read their history, which no feed has yet. */
-  readonly #reading = new Set<Stream>();
+  /** Streams that read their history, which no feed has yet, and the ends of their lives. */
+  readonly #reading = new Map<Stream, number>();
   readonly #shortStreams = new ShortStreams();
   readonly #endedBy: { [R in EndReason]?: number } = {};
   readonly #endings = new Endings();
@@ -141,7 +141,7 @@ class LiveStreams implements Live, StreamHome {
     this.#missed = createMissed(options);
     this.#endLog = new StreamEndLog(clock, log);
     const ended = (control: Control): void => this.#endAll(control);
-    const callers = (): Iterable<LiveCaller> => callersOf(feeds.streams(), this.#reading);
+    const callers = (): Iterable<LiveCaller> => callersOf(feeds.streams(), this.#reading.keys());
     this.#recheck = createRecheck({ callers, isStillValid, ended, clock, log });
     this.#timer = clock.every(slotMs, () => this.#tick());
   }
@@ -341,7 +341,7 @@ class LiveStreams implements Live, StreamHome {
   /** For streams whose frames are stored. @param endsAt its latest end, however slowly it reads */
   async #beginFrom(stream: Stream, endsAt: number): Promise<void> {
     const { api, clock } = this.#options;
-    this.#reading.add(stream);
+    this.#reading.set(stream, endsAt);
     try {
       await joinByHistory(stream, api, () => {
         stream.endsAt = Math.min(clock.monotonic() + joinMs, endsAt);
@@ -364,7 +364,8 @@ class LiveStreams implements Live, StreamHome {
     for (const stream of this.#blocked) if (now - stream.blockedSince >= maxBlockedMs) stream.end('slow');
     this.#wheel.turn((stream) => {
       if (!stream.joining && now >= stream.resumedUntil) stream.resumed = null;
-      if (now >= stream.endsAt) stream.end(stream.joining ? 'failed' : 'aged');
+      const isAged = !stream.joining || now >= (this.#reading.get(stream) ?? Number.POSITIVE_INFINITY);
+      if (now >= stream.endsAt) stream.end(isAged ? 'aged' : 'failed');
       else stream.keepalive(isHosted(stream.feed.audience) ? hostedKeepalive : keepaliveComment);
     });
     this.#options.turned?.();
@@ -377,7 +378,7 @@ class LiveStreams implements Live, StreamHome {
   #endAll(control: Control): void {
     this.#endings.add(control);
     this.#feeds.end(({ caller }) => endReason(control, caller));
-    for (const stream of [...this.#reading]) {
+    for (const stream of [...this.#reading.keys()]) {
       const reason = endReason(control, stream.caller);
       if (reason) stream.end(reason);
     }

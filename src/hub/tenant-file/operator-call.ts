@@ -61,7 +61,7 @@ async function refusalOf(response: Response): Promise<HubError> {
   const code =
     errorCodes.find((one) => one === body.code) ?? (response.status >= 500 ? 'unavailable' : 'bad_request');
   const words = typeof body.detail === 'string' ? body.detail : `The hub answered ${response.status}.`;
-  // Of a hub without the operator's routes. A tenant that is absent is named.
+  // A hub without the operator's routes answers 'Not Found' alone. For an absent tenant, the text names it.
   const isUnset = response.status === 404 && words === 'Not Found';
   return new HubError(code, isUnset ? 'The hub has no operator. Start it with OPERATOR_TOKEN.' : words);
 }
