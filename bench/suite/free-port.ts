@@ -3,8 +3,11 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems give to outgoing connections: one of those could be taken before the server has it. */
-const [from, below] = [10_000, 32_000];
+/**
+ * Below the ports that systems give to outgoing connections: one of those could be taken before the server has it.
+ * Above the ports that `fetch` refuses (Fetch standard, "port blocking"), of which 10080 is the last.
+ */
+const [from, below] = [10_081, 32_000];
 const tries = 20;
 
 /** @param preferred the port of an earlier server, if it is still free */
