@@ -220,13 +220,13 @@ export class StreamHistory {
 
   /**
    * Makes the agent's earliest announced stream without a row continue this one. It connected after the row's start,
-   * and before the take-over: a later one may have come after an outage. False: there is none.
+   * and ten seconds before the take-over: a later one may have come after an outage. False: there is none.
    */
   #resume(roster: Roster, { agentId, id, startedAt }: PastStream, tookOverAt: number): boolean {
     const { streams } = roster.streamsOf(agentId, Number.MAX_SAFE_INTEGER);
     const next = streams.findLast((stream) => {
       const hasRow = this.#stored.has(this.#idOf(stream));
-      return !hasRow && this.startOf(stream) >= startedAt && this.startOf(stream) <= tookOverAt;
+      return !hasRow && this.startOf(stream) >= startedAt && this.startOf(stream) <= tookOverAt - joinMs;
     });
     if (!next) return false;
     this.#origins.set(next.id, { id, startedAt });

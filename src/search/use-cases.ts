@@ -179,12 +179,12 @@ async function byChosenId(
   const { tenantId } = principal;
   const env: readonly Env[] | null = visibleEnvs(principal);
   const time = { now: clock.now(), staleAfterMs: settings.runStaleMs };
-  const [runs, stored, sent] = await Promise.all([
+  const [runs, indexedPage, senderIdPage] = await Promise.all([
     store.runs.list(tenantId, { env, sessionId: id }, { limit: 5, offset: 0 }, time),
     store.events.search(tenantId, { env, callId: id, isStoredCallId: true }, 5, null),
     store.events.search(tenantId, { env, callId: id }, 5, null, 'newest', callBudgetMs),
   ]);
-  const calls = new Map([...sent.events, ...stored.events].map((event) => [event.id, event]));
+  const calls = new Map([...indexedPage.events, ...senderIdPage.events].map((event) => [event.id, event]));
   return [
     ...runs.items.map(({ agentId, sessionId }) =>
       thing('run', `${agentId}/${sessionId}`, sessionId, agentId),

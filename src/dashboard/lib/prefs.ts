@@ -51,10 +51,10 @@ const fallback: Prefs = {
 };
 
 /** The newest texts that the browser did not store: they last as long as the page. */
-const unstored = new Map<string, string | null>();
+const pageTexts = new Map<string, string | null>();
 
 export function readStored(key: string): string | null {
-  const text = unstored.get(key);
+  const text = pageTexts.get(key);
   if (text !== undefined) return text;
   try {
     return localStorage.getItem(key);
@@ -67,9 +67,9 @@ export function writeStored(key: string, value: string | null): void {
   try {
     if (value === null) localStorage.removeItem(key);
     else localStorage.setItem(key, value);
-    unstored.delete(key);
+    pageTexts.delete(key);
   } catch {
-    unstored.set(key, value);
+    pageTexts.set(key, value);
   }
 }
 
@@ -105,6 +105,9 @@ export function loadPrefs(userId: string): void {
 
 // Another tab changed the preferences.
 addEventListener('storage', ({ key }) => {
+  // The stored text is newer than this tab's.
+  if (key === null) pageTexts.clear();
+  else pageTexts.delete(key);
   if (owner && key === ownKey('prefs')) showStored();
 });
 

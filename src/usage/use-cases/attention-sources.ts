@@ -232,14 +232,15 @@ export async function waitingTools(
   const { mode, servers } = await store.tools.listServers(tenantId, env);
   const pinned = servers.filter(({ ownMode }) => (ownMode ?? mode) !== 'observe');
   if (pinned.length === 0) return [];
-  const { items: first } = await store.tools.listEntries(tenantId, { env, server: null }, firstPage);
+  const { items: commonEntries } = await store.tools.listEntries(tenantId, { env, server: null }, firstPage);
   // Undecided entries come first, also those of servers in mode observe: these can fill the common page.
-  const isFull = first.length === firstPage.limit && first.every(({ ruling }) => ruling === null);
+  const isFull =
+    commonEntries.length === firstPage.limit && commonEntries.every(({ ruling }) => ruling === null);
   const items: AttentionItem[] = [];
   for (const { server } of pinned) {
     const entries = isFull
       ? (await store.tools.listEntries(tenantId, { env, server }, firstPage)).items
-      : first.filter((entry) => entry.server === server);
+      : commonEntries.filter((entry) => entry.server === server);
     const waiting = entries.filter(({ ruling }) => ruling === null);
     if (waiting.length === 0) continue;
     items.push({

@@ -79,7 +79,7 @@ export function createAttention(ports: AttentionPorts): Attention {
       (await Promise.all(tenantSources.map((source) => source(ports, tenantId)))).flat(),
     );
 
-  /** Of channels, which serve all environments: as far as somebody sees them who does not see all. */
+  /** Failing deliveries about one environment, for principals who do not see all environments. */
   const deliveriesIn = (tenantId: string, env: Env) =>
     once(`${tenantId}/${env}/deliveries`, () => failingDeliveries(ports, tenantId, env));
 

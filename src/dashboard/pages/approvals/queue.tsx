@@ -203,7 +203,9 @@ export function Queue(props: QueueProps): JSX.Element {
   };
   useSteps(rows, at, open);
   const { group, review, setReview } = useReview(openRow, heldIds);
-  useDecisions(chosen && isOpen(chosen) && !isArriving ? chosen : null, reasons);
+  const mayDecide =
+    chosen && statusOf(chosen, decisionsById) === 'pending' && !held.unsentIds.has(chosen.id) && !isArriving;
+  useDecisions(mayDecide ? chosen : null, reasons);
   useSentDecision(chosen, decisionsById, (decidedId) => {
     const place = rows.findIndex((row) => row.id === decidedId);
     const next = [...rows.slice(place + 1), ...rows.slice(0, place)].find(isOpen);

@@ -11,7 +11,10 @@ import { codes, failureOf, type Id, type Message, type Request, type Response, t
 import { type OpenSession, openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
 
-/** Milliseconds without an answer after which a response becomes a stream, so that its client knows it is alive. */
+/**
+ * Milliseconds without an answer after which a response becomes a stream, so that its client knows it is alive. While
+ * the list of tools is not complete, also the pause between two looks.
+ */
 const quietLimit = 2000;
 const keepAlive = 15_000;
 /** Bytes that a slow reader may leave unread on one stream. */

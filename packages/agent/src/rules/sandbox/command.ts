@@ -4,7 +4,7 @@ import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
 import { nameOf, profileOf, profiles } from './profiles/index.ts';
-import { addressOfUrl, curlNames, curlSpells, mayBeCurlName } from './profiles/network.ts';
+import { addressOfUrl, isCurlPattern, mayBeCurlName, mayBeCurlUrl } from './profiles/network.ts';
 import { type CommandProfile, forms, withoutProfile } from './profiles/profile.ts';
 import { inlineCode } from './profiles/projects.ts';
 import { carriers, hiding } from './profiles/wrappers.ts';
@@ -76,16 +76,21 @@ function hidesCommand(
   const carrier = names.findIndex((name, i) => (i > 0 || !profile) && carriers.test(name));
   // The built-in profile of an interpreter names no option with code.
   const code = profile && profile === profiles[program] ? undefined : inlineCode.get(program);
-  const curl = names.findIndex((name) => /^curl$/i.test(name));
+  const curlIndex = names.findIndex((name) => /^curl$/i.test(name));
   const hides = ({ kind, value }: ReadWord, i: number): boolean => {
     const word = words[i] ?? '';
     if (carrier >= 0 && i > carrier && !plain.test(word)) return true;
     if (i > 0 && code?.test(word)) return true;
-    if (curl < 0) return false;
+    if (curlIndex < 0) return false;
     // With a profile, only curl itself reads names so: others search, or name the file.
-    if (curl === 0 && kind === 'path' && curlNames(value === word ? (words[i - 1] ?? '') : word, value))
+    if (
+      curlIndex === 0 &&
+      kind === 'path' &&
+      isCurlPattern(value === word ? (words[i - 1] ?? '') : word, value)
+    )
       return true;
-    return curlSpells(word) || (!profile && i > curl && mayBeCurlName(value));
+    const isUnknown = !profile || kind === 'words';
+    return mayBeCurlUrl(word) || (isUnknown && i > curlIndex && mayBeCurlName(value));
   };
   return (
     words.some((word, i) => patterns.some((pattern) => pattern.test(`${word}\0${words[i + 1] ?? ''}`))) ||

@@ -8,14 +8,17 @@ const sshSettings = `StrictHostKeyChecking= ConnectTimeout= BatchMode= ServerAli
 /** Curl expands braces and ranges itself, also in quotes: they may spell a scheme, or a folder below `file:`. */
 const curlPattern = /^(?!\[[\da-f:.]+\])(?=[^\s"']*$)(?=.*:)(?=.*\/)(?:file:.*|[^/]*)[{[]/i;
 
-/** True if curl reads another scheme or path in a word. `%output{x}` makes it write a file. */
-export const curlSpells = (word: string): boolean => curlPattern.test(word) || word.includes('%output{');
+/** True if curl may read another scheme or path in a word, or write the file of `%output{x}`. */
+export const mayBeCurlUrl = (word: string): boolean => curlPattern.test(word) || word.includes('%output{');
 
-/** It puts what the URL's braces matched in place of `#1`, and expands those of a file that it uploads. */
-export const curlNames = (option: string, path: string): boolean =>
+/**
+ * True if curl reads another name in a path: it puts matches of a URL's braces in place of `#1`, and expands braces of
+ * a file that it uploads.
+ */
+export const isCurlPattern = (option: string, path: string): boolean =>
   /#\d/.test(path) || (/^(?:--up|-[^-]*T)/.test(option) && /[{[]/.test(path));
 
-/** The same behind a program without a profile: but for JSON, and for URLs. */
+/** True if a word behind curl may be such a path, where no profile says so. JSON and URLs are none. */
 export const mayBeCurlName = (word: string): boolean => /^[^"':]*(?:[{[]|#\d)/.test(word);
 
 /** Up to the port, or the path, of a URL with one of the schemes that programs are commonly given. */
