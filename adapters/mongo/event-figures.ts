@@ -9,7 +9,7 @@ import {
   verdictsOf,
 } from '../../src/event/record.ts';
 import { type Facet, facetOf } from '../../src/event/rules/facet.ts';
-import { contractsOf } from '../../src/event/rules/query/contract-entries.ts';
+import { type ContractEntries, contractsOf } from '../../src/event/rules/query/contract-entries.ts';
 import { verdictWords } from '../../src/event/rules/query/match.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
@@ -64,40 +64,56 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
   env: valueIn('$env'),
 };
 
+async function facetBy(
+  events: Collection<EventRow>,
+  $match: object,
+  limit: number,
+  facet: FacetName,
+): Promise<readonly [FacetName, Facet]> {
+  const groups = await events
+    .aggregate<{ readonly _id: string; readonly n: number }>(
+      [{ $match }, ...valuesOf[facet], { $group: { _id: '$value', n: { $sum: 1 } } }],
+      bounded,
+    )
+    .toArray();
+  return [facet, facetOf(new Map(groups.map(({ _id, n }) => [fromBsonText(_id), n])), limit)];
+}
+
+/** The facet of names, in which an event counts once for a contract. */
+async function facetByContract(
+  events: Collection<EventRow>,
+  $match: object,
+  limit: number,
+  entries: ContractEntries,
+): Promise<readonly [FacetName, Facet]> {
+  const groups = await events
+    .aggregate<{ readonly _id: readonly (string | null)[]; readonly n: number }>(
+      [{ $match }, ...valueIn(decisionNames), { $group: { _id: '$value', n: { $sum: 1 } } }],
+      bounded,
+    )
+    .toArray();
+  const counts = new Map<string, number>();
+  for (const { _id, n } of groups) {
+    const names = _id.map((name) => (name === null ? null : fromBsonText(name)));
+    for (const id of contractsOf(names, entries)) counts.set(id, (counts.get(id) ?? 0) + n);
+  }
+  return ['decisionName', facetOf(counts, limit)];
+}
+
 export function mongoEventFigures(
   events: Collection<EventRow>,
 ): Pick<EventStore, 'facets' | 'count' | 'histogram' | 'counts'> {
   return {
     async facets(tenantId, filter, limit, entries) {
       const $match = { ...eventQuery(tenantId, filter), sample: { $exists: false } };
-      const by = async (facet: FacetName): Promise<readonly [FacetName, Facet]> => {
-        const groups = await events
-          .aggregate<{ readonly _id: string; readonly n: number }>(
-            [{ $match }, ...valuesOf[facet], { $group: { _id: '$value', n: { $sum: 1 } } }],
-            bounded,
-          )
-          .toArray();
-        const counts = new Map(groups.map(({ _id, n }) => [fromBsonText(_id), n]));
-        return [facet, facetOf(counts, limit)];
-      };
-      const byContract = async (): Promise<readonly [FacetName, Facet]> => {
-        const groups = await events
-          .aggregate<{ readonly _id: readonly (string | null)[]; readonly n: number }>(
-            [{ $match }, ...valueIn(decisionNames), { $group: { _id: '$value', n: { $sum: 1 } } }],
-            bounded,
-          )
-          .toArray();
-        const counts = new Map<string, number>();
-        for (const { _id, n } of groups) {
-          const names = _id.map((name) => (name === null ? null : fromBsonText(name)));
-          for (const id of contractsOf(names, entries)) counts.set(id, (counts.get(id) ?? 0) + n);
-        }
-        return ['decisionName', facetOf(counts, limit)];
-      };
       const hasEntries = entries !== undefined && entries.size > 0;
       const [count, ...facets] = await Promise.all([
         events.aggregate<{ readonly n: number }>([{ $match }, { $count: 'n' }], bounded).toArray(),
-        ...facetNames.map((facet) => (facet === 'decisionName' && hasEntries ? byContract() : by(facet))),
+        ...facetNames.map((facet) =>
+          facet === 'decisionName' && hasEntries
+            ? facetByContract(events, $match, limit, entries)
+            : facetBy(events, $match, limit, facet),
+        ),
       ]);
       return { events: count[0]?.n ?? 0, by: Object.fromEntries(facets) as Facets['by'] };
     },

@@ -86,7 +86,8 @@ export function mongoEventSeries(
   };
 }
 
-function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 'seriesTotals'> {
+/** Reads the sums of events by value, bucket and kind. */
+function rowReads(events: Collection<EventRow>) {
   const groups = <V>(stages: readonly object[]): Promise<Group<V>[]> =>
     events
       .aggregate<Group<V>>(
@@ -96,7 +97,7 @@ function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 
       .toArray();
 
   /** Each event once for each of its values: names that stand for one contract are one value. */
-  async function rowsOf(
+  return async function rowsOf(
     tenantId: string,
     scope: SeriesScope,
     bucket: unknown,
@@ -122,7 +123,11 @@ function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 
         .filter((value) => own === null || own.has(value) === choice?.isIn)
         .map((value) => ({ value, bucket: _id.bucket ?? 0, as: _id.as, n }));
     });
-  }
+  };
+}
+
+function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 'seriesTotals'> {
+  const rowsOf = rowReads(events);
 
   async function totalsOf(tenantId: string, scope: SeriesScope): Promise<ReadonlyMap<string, SeriesTotal>> {
     const totals = new Map<string, { value: string; events: number; refused: number }>();

@@ -12,7 +12,7 @@ function hashesOf(callIds: ReadonlySet<string>): string {
   return bytes.toString('base64url');
 }
 
-/** The last element of a segment's `names`. Segments of earlier builds have none. */
+/** The last element of a segment's `names`. A segment that lacks it is read. */
 export const markSentCallIds = (callIds: ReadonlySet<string>): readonly string[] =>
   callIds.size === 0 ? [] : [hashesOf(callIds)];
 

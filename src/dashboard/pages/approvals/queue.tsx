@@ -151,6 +151,13 @@ function usePicks(
   };
 }
 
+/** True for a pending call that no unsent decision contains. */
+const isUndecided = (
+  row: Approval,
+  decisionsById: Parameters<typeof statusOf>[1],
+  { unsentIds }: Held,
+): boolean => statusOf(row, decisionsById) === 'pending' && !unsentIds.has(row.id);
+
 /** The first group with a call that has no unsent decision. */
 const firstOpenGroup = (
   groups: readonly (AlikeCalls | null)[],
@@ -203,9 +210,7 @@ export function Queue(props: QueueProps): JSX.Element {
   };
   useSteps(rows, at, open);
   const { group, review, setReview } = useReview(openRow, heldIds);
-  const mayDecide =
-    chosen && statusOf(chosen, decisionsById) === 'pending' && !held.unsentIds.has(chosen.id) && !isArriving;
-  useDecisions(mayDecide ? chosen : null, reasons);
+  useDecisions(chosen && !isArriving && isUndecided(chosen, decisionsById, held) ? chosen : null, reasons);
   useSentDecision(chosen, decisionsById, (decidedId) => {
     const place = rows.findIndex((row) => row.id === decidedId);
     const next = [...rows.slice(place + 1), ...rows.slice(0, place)].find(isOpen);
