@@ -45,13 +45,23 @@ const eachOf = (list: object | string) => [
   { $match: { value: { $ne: null } } },
 ];
 
-/** Mapped, because one server of this protocol finds nothing by a path through a list. */
-const decisionNames = {
+/** The names that an event gives contracts. Mapped: one server of this protocol finds nothing by a path into a list. */
+export const contractNames = {
   $setUnion: [
     ['$decisionName'],
     { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
   ],
 };
+
+/** The contracts that stored names stand for, each once. */
+export const contractsOfNames = (
+  names: readonly (string | null)[],
+  entries: ContractEntries | undefined,
+): ReadonlySet<string> =>
+  contractsOf(
+    names.map((name) => (name === null ? null : fromBsonText(name))),
+    entries,
+  );
 
 /** The values of a document that a facet counts, one after another. */
 const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
@@ -60,44 +70,34 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
   verdict: eachOf('$verdicts'),
   firstVerdict: valueIn(countedAsOf(verdictWords)),
   mode: valueIn('$mode'),
-  decisionName: eachOf(decisionNames),
+  decisionName: eachOf(contractNames),
   env: valueIn('$env'),
 };
 
-async function facetBy(
-  events: Collection<EventRow>,
-  $match: object,
-  limit: number,
-  facet: FacetName,
-): Promise<readonly [FacetName, Facet]> {
-  const groups = await events
-    .aggregate<{ readonly _id: string; readonly n: number }>(
-      [{ $match }, ...valuesOf[facet], { $group: { _id: '$value', n: { $sum: 1 } } }],
-      bounded,
-    )
-    .toArray();
-  return [facet, facetOf(new Map(groups.map(({ _id, n }) => [fromBsonText(_id), n])), limit)];
-}
-
-/** The facet of names, in which an event counts once for a contract. */
-async function facetByContract(
-  events: Collection<EventRow>,
-  $match: object,
-  limit: number,
-  entries: ContractEntries,
-): Promise<readonly [FacetName, Facet]> {
-  const groups = await events
-    .aggregate<{ readonly _id: readonly (string | null)[]; readonly n: number }>(
-      [{ $match }, ...valueIn(decisionNames), { $group: { _id: '$value', n: { $sum: 1 } } }],
-      bounded,
-    )
-    .toArray();
-  const counts = new Map<string, number>();
-  for (const { _id, n } of groups) {
-    const names = _id.map((name) => (name === null ? null : fromBsonText(name)));
-    for (const id of contractsOf(names, entries)) counts.set(id, (counts.get(id) ?? 0) + n);
-  }
-  return ['decisionName', facetOf(counts, limit)];
+/** The facets of the events that match. */
+function facetReads(events: Collection<EventRow>, $match: object, limit: number) {
+  const groups = <V>(values: readonly object[]): Promise<{ readonly _id: V; readonly n: number }[]> =>
+    events
+      .aggregate<{ readonly _id: V; readonly n: number }>(
+        [{ $match }, ...values, { $group: { _id: '$value', n: { $sum: 1 } } }],
+        bounded,
+      )
+      .toArray();
+  return {
+    async by(facet: FacetName): Promise<readonly [FacetName, Facet]> {
+      const counts = (await groups<string>(valuesOf[facet])).map(
+        ({ _id, n }) => [fromBsonText(_id), n] as const,
+      );
+      return [facet, facetOf(new Map(counts), limit)];
+    },
+    /** Of names, in which an event counts once for a contract. */
+    async byContract(entries: ContractEntries): Promise<readonly [FacetName, Facet]> {
+      const counts = new Map<string, number>();
+      for (const { _id: names, n } of await groups<readonly (string | null)[]>(valueIn(contractNames)))
+        for (const id of contractsOfNames(names, entries)) counts.set(id, (counts.get(id) ?? 0) + n);
+      return ['decisionName', facetOf(counts, limit)];
+    },
+  };
 }
 
 export function mongoEventFigures(
@@ -107,12 +107,11 @@ export function mongoEventFigures(
     async facets(tenantId, filter, limit, entries) {
       const $match = { ...eventQuery(tenantId, filter), sample: { $exists: false } };
       const hasEntries = entries !== undefined && entries.size > 0;
+      const reads = facetReads(events, $match, limit);
       const [count, ...facets] = await Promise.all([
         events.aggregate<{ readonly n: number }>([{ $match }, { $count: 'n' }], bounded).toArray(),
         ...facetNames.map((facet) =>
-          facet === 'decisionName' && hasEntries
-            ? facetByContract(events, $match, limit, entries)
-            : facetBy(events, $match, limit, facet),
+          facet === 'decisionName' && hasEntries ? reads.byContract(entries) : reads.by(facet),
         ),
       ]);
       return { events: count[0]?.n ?? 0, by: Object.fromEntries(facets) as Facets['by'] };

@@ -2,7 +2,6 @@
 import type { Collection } from 'mongodb';
 import type { EventStore, SeriesRequest } from '../../src/event/port.ts';
 import { type CountedAs, maxSearchMs } from '../../src/event/record.ts';
-import { contractsOf } from '../../src/event/rules/query/contract-entries.ts';
 import {
   bucketsOf,
   otherValues,
@@ -12,7 +11,7 @@ import {
   SeriesSums,
   type SeriesTotal,
 } from '../../src/event/rules/series.ts';
-import { countedAsOf } from './event-figures.ts';
+import { contractNames, contractsOfNames, countedAsOf } from './event-figures.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 
@@ -30,14 +29,6 @@ const fields: { readonly [B in Exclude<SeriesBy, 'contract'>]: unknown } = {
 const stored = { allowed: 'allowed', denied: 'denied', pending: 'pending', observed: 'observed' } as const;
 
 type SeriesScope = Omit<SeriesRequest, 'values' | 'withOthers' | 'bucketMs'>;
-
-/** Names of contracts of each event. Mapped: one server of this protocol finds nothing by a path through a list. */
-const contractNames = {
-  $setUnion: [
-    ['$decisionName'],
-    { $map: { input: '$outcomes', as: 'outcome', in: '$$outcome.decision_name' } },
-  ],
-};
 
 /** The values of each event: one document for each, or all of them in one. */
 function valueStages(
@@ -117,12 +108,11 @@ function rowReads(events: Collection<EventRow>) {
       );
     }
     const own = choice && new Set(choice.values);
-    return (await groups<readonly (string | null)[]>(stages)).flatMap(({ _id, n }) => {
-      const names = _id.value.map((name) => (name === null ? null : fromBsonText(name)));
-      return [...contractsOf(names, entries)]
+    return (await groups<readonly (string | null)[]>(stages)).flatMap(({ _id, n }) =>
+      [...contractsOfNames(_id.value, entries)]
         .filter((value) => own === null || own.has(value) === choice?.isIn)
-        .map((value) => ({ value, bucket: _id.bucket ?? 0, as: _id.as, n }));
-    });
+        .map((value) => ({ value, bucket: _id.bucket ?? 0, as: _id.as, n })),
+    );
   };
 }
 
