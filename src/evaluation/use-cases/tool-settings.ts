@@ -5,8 +5,9 @@ import { changeBy, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { changed, type IfMatch, requireMatch, timeTag } from '../../shared/if-match.ts';
-import { actorName, type Principal } from '../../shared/principal.ts';
+import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { mergeSetting, tryMergeSetting } from '../../tenant/port/settings.ts';
 import { isolationChanges, isolationOf, type Setting, type ToolWords } from '../../tenant/rules/settings.ts';
 
 export interface ToolSettings {
@@ -64,38 +65,24 @@ export function createToolSettings(ports: Ports): ToolSettings {
     getIsolation: async (tenantId) => isolationOf(await recentToolSettings.get(tenantId)),
     async update(principal, patch, ifMatch = null) {
       requireRole(principal, 'admin');
-      let setting = await replace(ports, principal, patch, ifMatch);
-      // Another write came first: this one applies to its result, so that neither loses a field.
-      while (setting === null && ifMatch === null) setting = await replace(ports, principal, patch, ifMatch);
+      const change = {
+        name: 'tools',
+        patch,
+        usual: { toolArguments: {} },
+        noting: (before: Setting<'tools'> | null) => {
+          requireMatch(ifMatch, before ? [timeTag(before.updatedAt)] : [], subject);
+          const details = changeBy(ports, before?.value ?? null, patch);
+          return recorded(ports, 'setting', principal, 'changed', 'tools', { details }).settings;
+        },
+      } as const;
+      const merge = ifMatch === null ? mergeSetting : tryMergeSetting;
+      const setting = await merge(ports, principal, change);
       if (setting === null) throw changed(subject);
       recentToolSettings.forget(principal.tenantId);
       if (patch.isolation !== undefined) await announceIsolation(ports, principal.tenantId, patch.isolation);
       return setting;
     },
   };
-}
-
-/** Null if another write came first. @throws HubError changed */
-async function replace(
-  ports: Ports,
-  principal: Principal,
-  patch: Partial<ToolWords>,
-  ifMatch: IfMatch,
-): Promise<Setting<'tools'> | null> {
-  const { store, clock } = ports;
-  const before = await store.settings.get(principal.tenantId, 'tools');
-  requireMatch(ifMatch, before ? [timeTag(before.updatedAt)] : [], subject);
-  const setting: Setting<'tools'> = {
-    tenantId: principal.tenantId,
-    name: 'tools',
-    value: { toolArguments: {}, ...before?.value, ...patch },
-    updatedAt: Math.max(clock.now(), (before?.updatedAt ?? 0) + 1),
-    updatedBy: actorName(principal.actor),
-  };
-  const { settings } = recorded(ports, 'setting', principal, 'changed', 'tools', {
-    details: changeBy(ports, before?.value ?? null, patch),
-  });
-  return (await settings.update(setting, before?.updatedAt ?? null)) ? setting : null;
 }
 
 /** The last announced mode is the stored one, also if others write at the same time. */

@@ -4,8 +4,9 @@ import { changeBy, noted, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
-import { actorName, type Principal, systemPrincipal } from '../../shared/principal.ts';
+import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { mergeSetting } from '../port/settings.ts';
 import {
   keepEverything,
   type RetentionCounts,
@@ -75,30 +76,17 @@ class AgeRetention implements RecordRetention {
 
   async update(principal: Principal, patch: Partial<RetentionPolicy>): Promise<Setting<'retention'>> {
     requireRole(principal, 'admin');
-    let setting = await this.#replace(principal, patch);
-    // Another write came first: this one applies to its result, so that neither loses a field.
-    while (setting === null) setting = await this.#replace(principal, patch);
+    const setting = await mergeSetting(this.#ports, principal, {
+      name: 'retention',
+      patch,
+      usual: keepEverything,
+      noting: (before) => {
+        const details = changeBy(this.#ports, before?.value ?? keepEverything, patch);
+        return recorded(this.#ports, 'setting', principal, 'changed', 'retention', { details }).settings;
+      },
+    });
     await this.#addJob(`${setting.tenantId}/${setting.updatedAt}`, setting.tenantId);
     return setting;
-  }
-
-  /** Null if another write came first. */
-  async #replace(
-    principal: Principal,
-    patch: Partial<RetentionPolicy>,
-  ): Promise<Setting<'retention'> | null> {
-    const { tenantId } = principal;
-    const before = await this.#ports.store.settings.get(tenantId, 'retention');
-    const setting: Setting<'retention'> = {
-      tenantId,
-      name: 'retention',
-      value: { ...keepEverything, ...before?.value, ...patch },
-      updatedAt: Math.max(this.#ports.clock.now(), (before?.updatedAt ?? 0) + 1),
-      updatedBy: actorName(principal.actor),
-    };
-    const details = changeBy(this.#ports, before?.value ?? keepEverything, patch);
-    const { settings } = recorded(this.#ports, 'setting', principal, 'changed', 'retention', { details });
-    return (await settings.update(setting, before?.updatedAt ?? null)) ? setting : null;
   }
 
   async preview(
