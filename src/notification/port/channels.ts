@@ -1,6 +1,9 @@
 // Store ports of notification channels and of what is on its way to them.
 
+import type { ApprovalStore } from '../../approval/port.ts';
+import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
+import type { ToolStore } from '../../tool/port.ts';
 import type { Channel, ChannelKind, Delivery, DeliveryStatus } from '../record.ts';
 
 /** Notification channels of a tenant. */
@@ -55,4 +58,16 @@ export interface DeliveryStore {
   ): Promise<Page<Delivery>>;
   /** Removes those of a channel, at most `limit`; returns how many. */
   removeOfChannel(tenantId: string, channelId: string, limit: number): Promise<number>;
+}
+
+/** The environment of the approval or tool definition that a delivery is about; null if that is removed. */
+export async function envOfDelivery(
+  {
+    approvals,
+    tools,
+  }: { readonly approvals: Pick<ApprovalStore, 'get'>; readonly tools: Pick<ToolStore, 'get'> },
+  { tenantId, approvalId, event }: Pick<Delivery, 'tenantId' | 'approvalId' | 'event'>,
+): Promise<Env | null> {
+  const subjects = event === 'tool_definition_changed' ? tools : approvals;
+  return (await subjects.get(tenantId, approvalId))?.env ?? null;
 }

@@ -16,6 +16,7 @@ import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import { visiblePage } from '../../shared/visible-page.ts';
 import { toolLink } from '../../tool/rules/link.ts';
+import { envOfDelivery } from '../port/channels.ts';
 import {
   type Channel,
   type Delivery,
@@ -166,15 +167,11 @@ class ChannelNotifications implements Notifications {
     const list = (part: PageRequest) =>
       this.#ports.store.deliveries.list(principal.tenantId, id, filter, part);
     if (visibleEnvs(principal) === null) return list(page);
-    return visiblePage(list, (delivery) => this.#sees(principal, delivery), page);
-  }
-
-  /** A channel belongs to all environments; the subject of a delivery belongs to one. */
-  async #sees(principal: Principal, { tenantId, approvalId, event }: Delivery): Promise<boolean> {
-    const { approvals, tools } = this.#ports.store;
-    const isAboutTool = event === 'tool_definition_changed';
-    const subject = await (isAboutTool ? tools : approvals).get(tenantId, approvalId);
-    return subject !== null && seesEnv(principal, subject.env);
+    const isVisible = async (delivery: Delivery): Promise<boolean> => {
+      const env = await envOfDelivery(this.#ports.store, delivery);
+      return env !== null && seesEnv(principal, env);
+    };
+    return visiblePage(list, isVisible, page);
   }
 
   async replay(principal: Principal, channelId: string, id: string): Promise<Delivery> {

@@ -8,7 +8,7 @@ import type { Deployment } from '../../deployment/record.ts';
 import { policyVersionOf } from '../../event/record.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
 import { withContractEntries } from '../../event/rules/query/contract-entries.ts';
-import type { Delivery } from '../../notification/record.ts';
+import { envOfDelivery } from '../../notification/port/channels.ts';
 import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import type { Env } from '../../shared/ids.ts';
 import { refuses } from '../../shared/storage.ts';
@@ -261,22 +261,12 @@ export async function waitingTools(
 
 const failuresInARow = 3;
 
-/** The environment of a delivery's approval or tool definition; null if that is gone. */
-async function envOf(
-  { store }: AttentionPorts,
-  { tenantId, approvalId, event }: Delivery,
-): Promise<Env | null> {
-  const isAboutTool = event === 'tool_definition_changed';
-  return (await (isAboutTool ? store.tools : store.approvals).get(tenantId, approvalId))?.env ?? null;
-}
-
 /** Of the newest deliveries of each channel; with an environment, of those among them that are about it. */
 export async function failingDeliveries(
-  ports: AttentionPorts,
+  { store }: AttentionPorts,
   tenantId: string,
   env: Env | null = null,
 ): Promise<readonly AttentionItem[]> {
-  const { store } = ports;
   const { items } = await store.channels.list(tenantId, firstPage);
   const lists = await Promise.all(
     items.map(async ({ id }) => {
@@ -284,7 +274,7 @@ export async function failingDeliveries(
       // Without a failure, the environments of the deliveries are not read.
       if (deliveries.every(({ log }) => log.every(({ failure }) => failure === null))) return [];
       if (env === null) return deliveries;
-      const envs = await Promise.all(deliveries.map((delivery) => envOf(ports, delivery)));
+      const envs = await Promise.all(deliveries.map((delivery) => envOfDelivery(store, delivery)));
       return deliveries.filter((_, i) => envs[i] === env);
     }),
   );

@@ -89,7 +89,7 @@ export function createAttention(ports: AttentionPorts): Attention {
       const { tenantId } = principal;
       const visibleEnvs = listedEnvs(principal, env);
       const envs = environments.filter((one) => isInFilter(visibleEnvs, one));
-      const isWhole = principal.envRoles === null || environments.every((one) => seesEnv(principal, one));
+      const isWhole = environments.every((one) => seesEnv(principal, one));
       const lists = await Promise.all([
         inTenant(tenantId),
         ...envs.map((one) => inEnvironment(tenantId, one)),
