@@ -22,6 +22,19 @@ import {
 /** Of a UTF-16 unit in UTF-8. */
 const maxBytesOfUnit = 3;
 
+/** Without an id, the same content of the same agent is the same call. */
+function contentCallId(
+  value: JsonObject,
+  { agentId, sha256 }: RepairContext,
+  content?: string,
+  shortened?: Shortened,
+): string {
+  const text = shortened?.digest ?? content ?? canonicalJson(value);
+  // `content` contains the agent.
+  const isOfSender = content === undefined && textOf(value.agent_id) === null;
+  return `sha256:${sha256(isOfSender ? canonicalJson([agentId, text]) : text)}`;
+}
+
 /**
  * @param depth the event's nesting, where it is known before; else it is measured
  * @param content the event as canonical JSON, where that is known before; else it is written where it is needed
@@ -53,17 +66,10 @@ export function repairEvent(
     return shortName(text, context.sha256);
   };
   const callId = textOf(value.call_id);
-  // Without an id, the same content of the same agent is the same call.
-  const callText = (): string => {
-    const text = shortened?.digest ?? content ?? canonicalJson(value);
-    return content === undefined && textOf(value.agent_id) === null
-      ? canonicalJson([context.agentId, text])
-      : text;
-  };
   const payload = payloadOf(value.payload, shortened ? 0 : maxBytes, truncated);
   if (shortened) truncated.push(...shortened.cut);
   const event: EventInput = {
-    callId: callId === null ? `sha256:${context.sha256(callText())}` : name('call_id', callId, ''),
+    callId: callId === null ? contentCallId(value, context, content, shortened) : name('call_id', callId, ''),
     ...(callId === null ? { unnamed: true } : {}),
     agentId: name('agent_id', value.agent_id, context.agentId),
     toolName: name('tool_name', value.tool_name, 'unknown'),
