@@ -34,8 +34,8 @@ describe('the limits of a request', () => {
     const other: Limit = { ...limit, name: 'other' };
     const away = {
       ...rateLimits,
-      look: async (asked: Limit) => {
-        if (asked === limit) throw new HubError('unavailable', 'No answer.');
+      look: async (one: Limit) => {
+        if (one === limit) throw new HubError('unavailable', 'No answer.');
         return state;
       },
     };

@@ -155,11 +155,11 @@ describe('a text', () => {
     const person = { ...user, roles };
     const yaml_content = bundle(contract('five', 5));
     expect(await replay({ yaml_content, env: 'staging' }, person)).toMatchObject({ calls_seen: 0 });
-    for (const asked of [
+    for (const refusal of [
       replay({ yaml_content }, person),
       text({ yaml_content, env: 'production' }, { ...operator, roles }),
     ])
-      await expect(asked).rejects.toMatchObject({ code: 'role_required' });
+      await expect(refusal).rejects.toMatchObject({ code: 'role_required' });
   });
 
   it('that is hostile is refused, and says which text', async () => {

@@ -189,10 +189,10 @@ describe('API keys', () => {
       const { callers, keys, key } = edge();
       keys.set(key.hash, { ...key, agentPattern });
       const headers = new Map(Object.entries({ ...asKey, 'x-service-agent-id': header }));
-      const found = await callers.find(ingestRoute, headers, '');
+      const identity = await callers.find(ingestRoute, headers, '');
       const expected = typeof agentId === 'string' ? agentId : expect.stringMatching(agentId);
-      expect(found.caller).toMatchObject({ agentId: expected, agentPattern });
-      expect(callers.remembered(ingestRoute, headers, '')).toEqual(found);
+      expect(identity.caller).toMatchObject({ agentId: expected, agentPattern });
+      expect(callers.remembered(ingestRoute, headers, '')).toEqual(identity);
       const strictRoute = { auth: ingestRoute.auth, role: ingestRoute.role };
       await expect(callers.find(strictRoute, headers, '')).rejects.toMatchObject({ code: 'bad_request' });
       expect(() => callers.remembered(strictRoute, headers, '')).toThrow('without control characters');

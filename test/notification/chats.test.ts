@@ -488,8 +488,8 @@ describe('a workspace chat', () => {
   it.each([
     ['with an app', () => chat('workspace_chat_app')],
     ['without one', () => create('workspace_chat', { webhook_url: `${platforms.url}/services/T0/B0/x` })],
-  ])('%s shows a call without arguments', async (_, made) => {
-    const { id } = await made();
+  ])('%s shows a call without arguments', async (_, createChannel) => {
+    const { id } = await createChannel();
     await ask({ tool_args: {} });
     await delivered(id, 1);
     expect(shown()).toContain('Approval requested');
