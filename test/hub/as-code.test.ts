@@ -1,11 +1,11 @@
 // Folders and hubs whose contracts have equal older contents: every contract keeps its own.
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { changesOf } from '../../src/hub/as-code/changes.ts';
 import type { HubConnection } from '../../src/hub/as-code/connection.ts';
-import { hashOf } from '../../src/hub/as-code/content.ts';
+import { hashOf, sha256 } from '../../src/hub/as-code/content.ts';
 import { filesOf, writeFiles } from '../../src/hub/as-code/export.ts';
 import { readFolder } from '../../src/hub/as-code/folder.ts';
 import { readHub } from '../../src/hub/as-code/hub-state.ts';
@@ -95,6 +95,41 @@ async function changesFor(connection: HubConnection) {
   return { problems, desired, things: steps.map(({ action, key }) => `${action} ${key}`) };
 }
 
+/** Writes the hub's files into the folder. */
+async function exportFrom(connection: HubConnection) {
+  return writeFiles(folder, await filesOf(connection, await readHub(connection, silent), silent));
+}
+
+describe('an export', () => {
+  const at = (path: string): string => join(folder, path);
+  const bundle = (text: string) => ({ path: `bundles/${sha256(text)}.yaml`, text, schema: null });
+
+  it('removes the files of an earlier export that the hub lost, and only these', async () => {
+    await exportFrom(hubWith(ids));
+    const { removed } = await exportFrom(hubWith(['one']));
+    expect(removed).toEqual(['contracts/two.yaml', `contracts/two@${pinned}.yaml`]);
+    expect(readdirSync(at('contracts'))).toEqual(['one.yaml', `one@${pinned}.yaml`]);
+    expect(writeFiles(folder, [bundle('first')]).removed).toHaveLength(3);
+    expect(writeFiles(folder, [bundle('second')]).removed).toEqual([bundle('first').path]);
+  });
+
+  it('refuses a copy of a file that an export wrote', async () => {
+    await exportFrom(hubWith(ids));
+    const text = readFileSync(at('contracts/one.yaml'), 'utf8');
+    writeFileSync(at('contracts/three.yaml'), text.replaceAll('one', 'three'));
+    await expect(exportFrom(hubWith(ids))).rejects.toMatchObject({ code: 'conflict' });
+    expect(readdirSync(at('contracts'))).toContain('three.yaml');
+  });
+
+  it('refuses a bundle that is not applied yet', () => {
+    writeFiles(folder, []);
+    const { path, text } = bundle('by hand');
+    writeFileSync(at(path), text);
+    expect(() => writeFiles(folder, [])).toThrow(path);
+    expect(readdirSync(at('bundles'))).toContain(path.replace('bundles/', ''));
+  });
+});
+
 describe('equal older contents of two contracts', () => {
   it('in a folder are pinned by both', async () => {
     for (const name of ['contracts', 'compositions']) mkdirSync(join(folder, name));
@@ -118,7 +153,7 @@ describe('equal older contents of two contracts', () => {
 
   it('on a hub are exported for both, and a diff then finds nothing', async () => {
     const connection = hubWith(ids);
-    writeFiles(folder, await filesOf(connection, await readHub(connection, silent), silent));
+    await exportFrom(connection);
     expect(readdirSync(join(folder, 'contracts')).sort()).toEqual(
       ids.flatMap((id) => [`${id}.yaml`, `${id}@${pinned}.yaml`]),
     );

@@ -1,6 +1,6 @@
 // Writes a hub's state as a folder. A file that has the content already stays as it is, with its comments. A file from
 // an earlier export is removed if its record is gone.
-import { lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringifyYaml } from 'reeve-agent/rules';
 import type { z } from 'zod';
@@ -21,6 +21,8 @@ import {
 } from './record.ts';
 
 const marker = '# Written by reeve export.\n';
+/** Contains the path of each file that an export wrote, one a line. A copy of an exported file is not among them. */
+const listFile = '.reeve-export';
 
 interface OutFile {
   readonly path: string;
@@ -111,9 +113,15 @@ export interface Written {
   readonly removed: readonly string[];
 }
 
+function readList(folder: string): ReadonlySet<string> {
+  const text = existsSync(join(folder, listFile)) ? readText(folder, listFile) : '';
+  return new Set(typeof text === 'string' ? text.split('\n') : []);
+}
+
 /** @throws HubError conflict for a file in the way that no export wrote */
 export function writeFiles(folder: string, files: readonly OutFile[]): Written {
   const paths = new Set(files.map(({ path }) => path));
+  const ownPaths = readList(folder);
   const stale: string[] = [];
   for (const name of folders) {
     for (const entry of entriesOf(folder, name) ?? []) {
@@ -121,32 +129,37 @@ export function writeFiles(folder: string, files: readonly OutFile[]): Written {
       if (!/\.ya?ml$/.test(entry.name) || paths.has(path)) continue;
       const text = readText(folder, path);
       const isOwn =
+        ownPaths.has(path) &&
         typeof text === 'string' &&
         (name === 'bundles' ? entry.name === `${sha256(text)}.yaml` : text.startsWith(marker));
       if (!isOwn) {
-        const advice = 'Move it away, or remove it.';
+        const advice = 'Apply it first, move it away, or remove it.';
         throw new HubError(
           'conflict',
-          `${join(folder, path)} is on no hub, and no export wrote it. ${advice}`,
+          `${join(folder, path)} is not on the hub, and no export wrote it. ${advice}`,
         );
       }
       stale.push(path);
     }
   }
   for (const name of folders) mkdirSync(join(folder, name), { recursive: true });
-  let written = 0;
-  for (const file of files) {
-    if (isSame(folder, file)) continue;
-    const path = join(folder, file.path);
-    writeFileSync(`${path}.partial`, file.text);
-    renameSync(`${path}.partial`, path);
-    written++;
-  }
+  for (const path of stale) rmSync(join(folder, path));
+  const changedFiles = files.filter((file) => !isSame(folder, file));
+  const changedPaths = new Set(changedFiles.map(({ path }) => path));
+  const listed = files.flatMap(({ path }) => (changedPaths.has(path) || ownPaths.has(path) ? [path] : []));
+  // First, because a file that the list does not contain is never removed.
+  writeWhole(folder, listFile, marker + listed.map((path) => `${path}\n`).join(''));
+  for (const { path, text } of changedFiles) writeWhole(folder, path, text);
   for (const name of folders)
     if (!files.some(({ path }) => path.startsWith(`${name}/`)))
       writeFileSync(join(folder, name, '.gitkeep'), '');
-  for (const path of stale) rmSync(join(folder, path));
-  return { files: files.length, written, removed: stale };
+  return { files: files.length, written: changedFiles.length, removed: stale };
+}
+
+function writeWhole(folder: string, file: string, text: string): void {
+  const path = join(folder, file);
+  writeFileSync(`${path}.partial`, text);
+  renameSync(`${path}.partial`, path);
 }
 
 function isSame(folder: string, { path, text, schema }: OutFile): boolean {
