@@ -1,4 +1,5 @@
 // A mark in the data folder: when a back-up was last written. The hub reads its time, and its metrics show it.
+import { rmSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { keepInstead } from './data-folder.ts';
@@ -14,6 +15,9 @@ export function markBackup(dataDir: string, createdAt: string): boolean {
     return false;
   }
 }
+
+/** For a folder whose hub is replaced: none of the new hub's back-ups was written. */
+export const removeBackupMark = (dataDir: string): void => rmSync(markOf(dataDir), { force: true });
 
 /** Epoch milliseconds; 0 without a mark. The time of the file, because its owner may be another user. */
 export const lastBackupAt = (dataDir: string): Promise<number> =>

@@ -284,6 +284,8 @@ describe('back-ups of a hub that is stopped', { timeout: 60_000 }, () => {
     );
     await hub.kill();
     expect(existsSync(join(other, 'reeve.db-wal'))).toBe(true);
+    // The mark of the hub that is replaced.
+    writeFileSync(join(other, 'last-backup'), '2026-01-01T00:00:00.000Z');
     const secret = readFileSync(join(other, 'secret.key'), 'utf8');
     const taken = await refused({ DATA_DIR: other }, 'restore', file);
     expect(taken).toMatch(/other already contains a hub \(reeve\.db, hub\.id, secret\.key\).* --force/);

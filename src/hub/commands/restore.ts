@@ -2,6 +2,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Archive, openArchive, readArchive } from '../../../adapters/node/archive.ts';
+import { removeBackupMark } from '../../../adapters/node/backup-mark.ts';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import {
   diskSpaceOf,
@@ -166,6 +167,7 @@ async function write(
         const deployments = renumber ? renumberDeployments(draft, systemClock.now()) : 0;
         replace(dataDir, draft, archive, facts.isSetUp);
         removeMark(dataDir);
+        removeBackupMark(dataDir);
         return { secret: secretState(settings, archive, facts), deployments };
       });
     } finally {
