@@ -19,8 +19,8 @@ export const settings: readonly Setting[] = [
   setting('HOST', '0.0.0.0', 'Address to listen on'),
   setting(
     'BASE_URL',
-    'http://localhost:<PORT>',
-    'Address at which people and agents reach the hub; https makes cookies Secure',
+    '',
+    'Address at which people and agents reach the hub; https makes cookies Secure; if absent, http://localhost:<PORT>',
   ),
   setting('DATA_DIR', './data', 'Folder with the embedded store and the generated secrets'),
   setting(
