@@ -4,6 +4,7 @@ import type { MetricsExportSettings } from '../../adapters/otel/metrics.ts';
 import type { TracingSettings } from '../../adapters/otel/tracer.ts';
 import { type AiAddresses, addressesOf } from '../assistant/record.ts';
 import { hourMs } from '../shared/duration.ts';
+import { HubError } from '../shared/error.ts';
 import type { LogLevel } from '../shared/ports/log.ts';
 import type { Settings } from '../shared/use-case-ports.ts';
 import { isNetwork, isOrigin, isRoot, isTarget } from './addresses.ts';
@@ -69,11 +70,11 @@ export interface Config extends Omit<Settings, 'version' | 'setupToken'> {
 }
 
 /** Thrown by readConfig: every problem, one line each. */
-export class ConfigError extends Error {
+export class ConfigError extends HubError {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
+    super('unprocessable', problems.join('\n'));
     this.name = 'ConfigError';
     this.problems = problems;
   }

@@ -125,6 +125,17 @@ describe('reeve config', () => {
     expect(lines.filter((line) => /^[A-Z_]+: /.test(line))).toHaveLength(settings.length - 1);
   });
 
+  it('ends with 1 and a line for a file that cannot be read', async () => {
+    const show = (...args: string[]) =>
+      run({ REEVE_CONFIG: join(folder, 'absent.yaml') }, ['config', ...args]);
+    const { code, text } = await show('show');
+    expect(code).toBe(1);
+    expect(text).toMatch(/^REEVE_CONFIG: must name a readable file.*\n$/);
+    expect(JSON.parse((await show('show', '--json')).text)).toMatchObject({
+      error: { code: 'unprocessable' },
+    });
+  });
+
   it('ends with 2 for wrong use', async () => {
     expect(await run({}, ['config', 'list'])).toMatchObject({ code: 2 });
     expect(await run({}, ['config', 'show', '--config'])).toMatchObject({ code: 2 });
