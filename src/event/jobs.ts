@@ -1,7 +1,8 @@
 // The job that removes what a request left of a removal of old events (event/use-cases/removal.ts). Keeps promise P33.
 
+import { removalQueues } from '../shared/job.ts';
 import type { JobHandler, Jobs } from '../shared/ports/jobs.ts';
-import { purgeQueue, type RemovalParts, removeInSlices } from './use-cases/removal.ts';
+import { type RemovalParts, removeInSlices } from './use-cases/removal.ts';
 
 const purgeJob =
   (parts: RemovalParts): JobHandler =>
@@ -17,4 +18,5 @@ const purgeJob =
   };
 
 /** Makes this node remove what `removeLater` left, one tenant at a time. */
-export const workPurges = (jobs: Jobs, parts: RemovalParts): void => jobs.work(purgeQueue, purgeJob(parts));
+export const workPurges = (jobs: Jobs, parts: RemovalParts): void =>
+  jobs.work(removalQueues.purge, purgeJob(parts));

@@ -4,13 +4,14 @@
 import { dayOf } from '../assistant/record.ts';
 import { workPurges } from '../event/jobs.ts';
 import { dayMs, hourMs, minuteMs } from '../shared/duration.ts';
+import { removalQueues } from '../shared/job.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { JobHandler, Jobs } from '../shared/ports/jobs.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Store } from '../shared/ports/store.ts';
 import { workRetention } from '../tenant/jobs.ts';
 import type { RecordRetention } from '../tenant/use-cases/retention.ts';
-import { eraseDuty, eraseQueue, removeTenantRecords } from '../tenant/use-cases/tenants.ts';
+import { eraseDuty, removeTenantRecords } from '../tenant/use-cases/tenants.ts';
 import { unseenToolMs } from '../tool/use-cases/observations.ts';
 import { familiarMs } from '../user/record.ts';
 
@@ -57,9 +58,8 @@ interface Duty {
 export const idleMs = 7 * dayMs;
 export const unseenMs = 90 * dayMs;
 
-const queue = 'housekeeping';
-/** A large tenant takes long to erase: nothing else waits for it. */
-const queueOf = (duty: string): string => (duty === eraseDuty ? eraseQueue : queue);
+const { housekeeping: queue, erasing } = removalQueues;
+const queueOf = (duty: string): string => (duty === eraseDuty ? erasing : queue);
 const batch = 1000;
 /** Records that may be as large as a body. */
 const fewer = 20;
@@ -180,7 +180,7 @@ export function startHousekeeping(jobs: Jobs, parts: HousekeepingParts): { stop(
   };
 
   jobs.work(queue, handler);
-  jobs.work(eraseQueue, handler);
+  jobs.work(erasing, handler);
   workPurges(jobs, { events: store.events, clock });
   workRetention(jobs, parts.retention);
   planned((slot) => slot);

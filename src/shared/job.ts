@@ -21,6 +21,16 @@ export interface Job {
   readonly longestBackoffMs?: number;
 }
 
+/** Queues of jobs that remove records. `notificationQueues` (notification/rules/jobs.ts) are the other ones. */
+export const removalQueues = {
+  housekeeping: 'housekeeping',
+  /** Removed tenants. A large one takes long: nothing else waits for it. */
+  erasing: 'erasing',
+  /** Events that a request did not remove in its time. */
+  purge: 'purge',
+  retention: 'retention',
+} as const;
+
 /** Thrown by a handler for which trying again is of no use: the job is dead at once. */
 export class GiveUp extends Error {
   constructor(message: string) {

@@ -1,5 +1,7 @@
 // Tenants and users made by the operator.
+import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { addInstallation } from '../../src/hub/metrics/installation.ts';
 import { adminRoles, memberRoles } from '../../src/shared/env-roles.ts';
 import { makeHub, type TestHub } from '../harness.ts';
 
@@ -70,6 +72,21 @@ describe('a workspace of an identity provider', () => {
     const { tenantId } = await t.tenant();
     await expect(link(tenantId, name)).rejects.toMatchObject({ code: 'validation_failed' });
   });
+});
+
+it('lists dead jobs of each queue in the metrics', async () => {
+  const registry = new Registry();
+  addInstallation(registry, {
+    clock: t.clock,
+    isSpeaker: () => true,
+    installation: { figures: async () => ({ pendingApprovals: {}, storeBytes: 0, unsignedSince: null }) },
+    jobs: { counts: async () => [] },
+  });
+  const text = await registry.getSingleMetricAsString('reeve_jobs');
+  const queues = new Set(Array.from(text.matchAll(/queue="([^"]+)"/g), ([, queue = '']) => queue));
+  expect(queues.size).toBeGreaterThan(0);
+  for (const queue of queues)
+    expect(await t.call('listDeadJobs', { query: { queue } }, operator)).toMatchObject({ status: 200 });
 });
 
 it('lists dead jobs with their error, and runs one again', async () => {

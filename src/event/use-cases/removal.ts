@@ -5,6 +5,7 @@ import { noteOf } from '../../audit/note.ts';
 import { auditActor } from '../../audit/record.ts';
 import { requireRole } from '../../shared/access.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';
+import { removalQueues } from '../../shared/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Jobs } from '../../shared/ports/jobs.ts';
 import { actorName, type Principal } from '../../shared/principal.ts';
@@ -17,9 +18,6 @@ const [leastSlice, mostSlice] = [100, 1000];
 const longStepMs = 100;
 /** A request removes for so long, in milliseconds; what is left then is removed by a job. */
 const maxMs = 10_000;
-
-/** The job's queue. */
-export const purgeQueue = 'purge';
 
 export interface RemovalParts {
   readonly events: Pick<EventStore, 'removeBefore'>;
@@ -81,7 +79,7 @@ export const removeLater = (
 ): Promise<void> =>
   jobs.add({
     id: `${tenantId}/${before}`,
-    queue: purgeQueue,
+    queue: removalQueues.purge,
     payload: { tenantId, before },
     runAt: now,
     maxAttempts: 20,

@@ -1,14 +1,11 @@
 // Gauges of what the nodes share. One node reports them, so that a sum over nodes is right: the owner of a shard that
 // is the same everywhere. The others report nothing.
 import type { Registry } from 'prom-client';
-import { purgeQueue } from '../../event/use-cases/removal.ts';
-import { notificationQueues } from '../../notification/rules/jobs.ts';
+import { jobQueue } from '../../notification/console/job-routes.ts';
 import { environments } from '../../shared/ids.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { InstallationStore } from '../../shared/ports/installation.ts';
 import type { JobCount, JobState, Jobs } from '../../shared/ports/jobs.ts';
-import { retentionQueue } from '../../tenant/use-cases/retention.ts';
-import { eraseQueue } from '../../tenant/use-cases/tenants.ts';
 import { withinScrape } from './answers.ts';
 import { addGauge, type Sample } from './series.ts';
 
@@ -20,12 +17,11 @@ export interface InstallationSources {
   readonly jobs: Pick<Jobs, 'counts'>;
 }
 
-/** Queues and states that are reported as 0 without a job. */
-const queues = ['housekeeping', eraseQueue, purgeQueue, retentionQueue, ...Object.values(notificationQueues)];
+/** States that are reported as 0 without a job, for each queue. */
 const states: readonly JobState[] = ['waiting', 'running', 'dead'];
 
 function jobSamples(counts: readonly JobCount[]): readonly Sample[] {
-  const names = new Set([...queues, ...counts.map(({ queue }) => queue)]);
+  const names = new Set([...jobQueue.options, ...counts.map(({ queue }) => queue)]);
   return [...names].flatMap((queue) =>
     states.map((state) => ({
       labels: { queue, state },

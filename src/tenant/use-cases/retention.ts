@@ -3,6 +3,7 @@
 import { changeBy, noted, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { dayMs, hourMs } from '../../shared/duration.ts';
+import { removalQueues } from '../../shared/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -15,8 +16,6 @@ import {
   retentionKinds,
 } from '../rules/retention.ts';
 import type { Setting } from '../rules/settings.ts';
-
-export const retentionQueue = 'retention';
 
 export interface RecordRetention {
   /** Null: nobody has set it, and everything is kept. */
@@ -143,7 +142,7 @@ class AgeRetention implements RecordRetention {
   #addJob(id: string, tenantId: string): Promise<void> {
     return this.#ports.jobs.add({
       id,
-      queue: retentionQueue,
+      queue: removalQueues.retention,
       payload: { tenantId },
       runAt: this.#ports.clock.now(),
       maxAttempts: 20,

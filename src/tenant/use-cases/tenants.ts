@@ -3,6 +3,7 @@
 
 import { noted } from '../../audit/note.ts';
 import { HubError, notFound } from '../../shared/error.ts';
+import { removalQueues } from '../../shared/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { Jobs } from '../../shared/ports/jobs.ts';
 import type { Store } from '../../shared/ports/store.ts';
@@ -45,8 +46,6 @@ type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'clock' | 'secrets' | 'jobs'
 
 /** The duty of housekeeping that erases removed tenants. */
 export const eraseDuty = 'tenants';
-/** The queue of erasing. */
-export const eraseQueue = 'erasing';
 /** Time for which work that began before a tenant was marked may still write, in milliseconds. */
 export const settleMs = 10_000;
 const sliceRecords = 500;
@@ -98,7 +97,7 @@ export const createTenants = (ports: Ports): Tenants => ({
     for (const runAt of [now, now + settleMs]) {
       await jobs.add({
         id: `${eraseDuty}/${secrets.uuid()}`,
-        queue: eraseQueue,
+        queue: removalQueues.erasing,
         payload: eraseDuty,
         runAt,
         maxAttempts: 5,
