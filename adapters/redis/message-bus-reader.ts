@@ -116,7 +116,7 @@ class ShardReader implements MessageBusReader {
       try {
         this.#options.take(key, entry);
       } catch (err) {
-        this.#options.log.error({ err, key }, 'cannot deliver an entry from the bus');
+        this.#options.log.error({ err, stream: key }, 'cannot deliver an entry from the bus');
       }
     }
   }

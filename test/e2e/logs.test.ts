@@ -1,6 +1,7 @@
 // The log of a real hub: one schema (docs/logs.md), the id of a request, probes, and a level for a while.
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createLog } from '../../adapters/node/log.ts';
 import { snake } from '../../src/shared/snake-keys.ts';
 import { HubProcess } from './process.ts';
 
@@ -98,6 +99,15 @@ it('writes lines of one schema', () => {
     expect(typeof line.msg).toBe('string');
     for (const field of Object.keys(line)) expect(documented.has(field), field).toBe(true);
   }
+});
+
+it('hides none of the documented fields', () => {
+  const written: string[] = [];
+  const log = createLog({ destination: { write: (text) => void written.push(text) } });
+  log.info(Object.fromEntries([...documented].map((field) => [field, 'x'])), 'fields');
+  const line = JSON.parse(written.join('')) as Line;
+  const hidden = Object.entries(line).filter(([, value]) => value === '[redacted]');
+  expect(hidden).toEqual([]);
 });
 
 /** The names of the fields that stand in the source where a line is logged. */
