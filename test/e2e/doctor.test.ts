@@ -159,6 +159,8 @@ describe('reeve doctor', () => {
       1,
       `${url} answers 502 instead of the hub.`,
     ]);
+    // Another address than that of the settings: the hub on this machine is not its subject.
+    expect(elsewhere.outcomes).not.toHaveProperty('hub');
     const nowhere = await doctor(settings(), ['--url', `http://127.0.0.1:${await freePort()}`]);
     expect([nowhere.code, nowhere.outcomes.base_url]).toEqual([1, 'failure']);
   });

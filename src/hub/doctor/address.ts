@@ -218,6 +218,8 @@ const localUrl = ({ host, port }: Config): string => {
   return `http://${name}:${port}`;
 };
 
+const noHub = 'No hub runs yet: this command answers in its place.';
+
 /** @param url as clients reach the hub @param isOther true for an address that is not the one of the settings */
 export async function checkAddress(
   config: Config,
@@ -234,10 +236,7 @@ export async function checkAddress(
   try {
     const { protocol } = new URL(url);
     return [
-      ok(
-        'hub',
-        isListening || isOther ? 'A hub listens.' : 'No hub runs yet: this command answers in its place.',
-      ),
+      ...(isOther ? [] : [ok('hub', isListening ? 'A hub listens.' : noHub)]),
       ...(protocol === 'https:' ? [await certificate(new URL(url))] : []),
       ...(await attempt('base_url', advice, () => throughProxies(url, secrets))),
     ];
