@@ -10,10 +10,12 @@ import { assignee } from './console/render.ts';
 
 const decided = approvalStatus.extract(['approved', 'denied']);
 
+const decidedSummary = 'A person approves or denies a call.';
+
 export const approvalStreamFrames = {
   approval_decided: event(
     'approval_decided',
-    'A person approves or denies a call. Only the agent that requested the approval receives it.',
+    `${decidedSummary} Only the agent that requested the approval receives it.`,
     { approval_id: uuid, status: decided, decided_by: z.string().nullable(), traceparent },
   ),
 } satisfies FrameTable;
@@ -25,7 +27,7 @@ export const approvalDashboardFrames = {
     ...approvalFields,
     message: z.string(),
   }),
-  approval_decided: approvalStreamFrames.approval_decided,
+  approval_decided: { ...approvalStreamFrames.approval_decided, summary: decidedSummary },
   approval_timeout: event('approval_timeout', 'A pending approval reaches its deadline.', approvalFields),
   approval_assigned: event(
     'approval_assigned',
