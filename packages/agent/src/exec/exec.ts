@@ -34,7 +34,7 @@ export interface ExecOptions {
   readonly domains?: readonly string[];
   /** The folder in which it starts. Default: the first folder of `within`. */
   readonly cwd?: string;
-  /** Its variables, instead of PATH, LANG, LC_ALL, TERM and TZ of this process. */
+  /** Its variables, instead of PATH, LANG, LC_ALL, TERM and TZ of this process and HOME (`/tmp`). */
   readonly env?: Variables;
   /** Default `preferred`. The stricter one of this mode and the guard's holds. */
   readonly isolation?: IsolationMode;
