@@ -93,6 +93,15 @@ describe('a decision bundle', () => {
     expect(Buffer.from(body.payload, 'base64').toString()).toBe(canonicalJson(payload));
   });
 
+  it('of the longest agent id that an event can have, in letters of three bytes, can be verified', async () => {
+    const agent_id = '代'.repeat(255);
+    await ingest([event(1, { agent_id })]);
+    const run = { agent_id: agent_id, session_id: 's1' };
+    const { body } = await t.call('hostedRunBundle', { params: run, query: {} }, viewer);
+    expect(await checkBundle(body, await pinned())).toMatchObject({ wrong: null });
+    expect(payloadOf(body)).toMatchObject({ agent_id: run.agent_id, event_count: 1 });
+  });
+
   it('of an agent that the library governs holds each of its calls, and how it ended', async () => {
     const yaml = `apiVersion: service/v1
 kind: ContractBundle

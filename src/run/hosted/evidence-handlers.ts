@@ -31,7 +31,6 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
     const { run } = evidence.head.view;
     const { payload, signed } = evidence.writer.bundle.finish({
       workspace_id: principal.tenantId,
-      agent_id: run.agentId,
       session_id: run.sessionId,
       parent_session_id: run.facts?.parentSessionId ?? null,
       run_ids: evidence.runIds,
@@ -90,10 +89,11 @@ class EvidenceBundle {
 
   constructor(
     { secrets }: Pick<Hub, 'secrets'>,
-    { approvals, approvalsLeftOut }: EvidenceHead,
+    { view, approvals, approvalsLeftOut }: EvidenceHead,
     prevHead: string,
   ) {
     const front = {
+      agent_id: view.run.agentId,
       approvals: approvals.map(renderApproval),
       // Older ones that there was no room for.
       approvals_left_out: approvalsLeftOut,

@@ -49,7 +49,7 @@ export const eventBytes = (event: Fields): number => weigh(piecesOf(event));
 
 /** The name of the field that holds the events: the others stand in front of it or behind it. */
 const eventsField = 'events';
-/** Room in front of the events for the envelope's lead and for fields that are known at the end: numbers. */
+/** Room in front of the events for the envelope's lead, and for the numbers and the digest known at the end. */
 const spareBytes = 512;
 const firstBytes = 64 * 1024;
 /** A larger payload gets as many bytes as a bundle may have: the system provides those that are written to. */
