@@ -1,5 +1,5 @@
 // Lists of the hosted API: each says where its next page begins, and following that passes every item once.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { z } from 'zod';
 import type { ReplyBody, RouteDeclaration } from '../../src/http/contract/route.ts';
 import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
@@ -160,6 +160,24 @@ it('of events goes from the oldest on, too, by offset and by a cursor of that or
   expect(calls(await page({ order: 'asc', cursor }))).toEqual(['c2', 'c3', 'c4', 'c9']);
   await expect(page({ cursor })).rejects.toMatchObject({ detail: { reason: 'invalid_cursor' } });
   await expect(page({ order: 'up' })).rejects.toMatchObject({ code: 'validation_failed' });
+});
+
+it('of events goes on by its cursor alone where a search found nothing in its time', async () => {
+  for (let i = 0; i < count; i++) await ingest(i);
+  const { events } = t.hub.store;
+  const search = events.search.bind(events);
+  vi.spyOn(events, 'search').mockImplementation((tenantId, filter, limit, cursor, order) =>
+    search(tenantId, filter, limit, cursor, order, -1),
+  );
+  const pages: EventPage[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query: { [name: string]: string } = { session_id: 's0', ...(cursor === '' ? {} : { cursor }) };
+    const body: EventPage = (await t.call('hostedSearchEvents', { query }, operator)).body;
+    pages.push(body);
+    cursor = body.next_cursor;
+  }
+  expect(pages[0]).toMatchObject({ events: [], has_more: true, next_offset: null });
+  expect(pages.flatMap((page) => page.events.map(({ call_id }) => call_id))).toEqual(['c0']);
 });
 
 it('of events ends an answer at 4 MiB, and goes on by its cursor as by its offset', async () => {

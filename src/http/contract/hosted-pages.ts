@@ -48,5 +48,7 @@ export const pageFieldsOf = (query: Asked, passed: number | null) => ({
 });
 
 function nextOffset({ offset, cursor }: Asked, passed: number | null): number | null {
-  return passed === null || cursor !== undefined || offset + passed > maxOffset ? null : offset + passed;
+  // After an empty page the same offset would give that page again: only its cursor leads on.
+  if (passed === null || passed === 0 || cursor !== undefined) return null;
+  return offset + passed > maxOffset ? null : offset + passed;
 }
