@@ -55,11 +55,12 @@ export function createRateLimits(ports: {
   }
 
   return {
-    count(limit, subject, cost) {
+    count(limit, subject, cost = 1) {
       const counted = askedOf(limit, subject);
       if (counted === null) return null;
       const { name, counter, max, windowMs } = counted;
-      return chain(counter.hit(name, max, windowMs, cost), (answer) => {
+      // A larger request takes a whole window: else it would never pass.
+      return chain(counter.hit(name, max, windowMs, Math.min(cost, max)), (answer) => {
         requireRoom(answer, limit, max);
         return { max, left: answer.left, seconds: windowMs / 1000 };
       });

@@ -189,6 +189,9 @@ it('are refused beyond the number that an environment may send in a minute, and 
   });
   await expect(t.call('ingestEvents', { body }, staging)).rejects.toMatchObject({ code: 'rate_limited' });
   expect((await t.call('ingestEvents', { body: few }, key)).status).toBe(200);
+  t.clock.advance(60_000);
+  const larger = { events: [...body.events, ...body.events] };
+  expect((await t.call('ingestEvents', { body: larger }, key)).status).toBe(200);
 });
 
 it('are refused when an agent sends more than 600 posts of fewer than 10 in a minute', async () => {
