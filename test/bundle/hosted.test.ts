@@ -127,6 +127,18 @@ describe('a put', () => {
     expect([staging.status, staging.body.deployed_envs]).toEqual([200, ['production', 'staging']]);
   });
 
+  it('deploys a version of its own whose bytes run there as an older one', async () => {
+    await put(ruleset('one'));
+    await put(ruleset('two'), { query: { deploy: 'false' } });
+    const third = await put(ruleset('one'));
+    expect([third.status, third.body.version, third.body.deployed_envs]).toEqual([201, 3, ['production']]);
+    expect((await current()).body.version).toBe(3);
+    await put(ruleset('two'), { query: { deploy: 'false' } });
+    await put(ruleset('one'), { query: { deploy: 'false' } });
+    const repeat = await put(ruleset('one'));
+    expect([repeat.status, repeat.body.version, repeat.body.deployed_envs]).toEqual([200, 5, ['production']]);
+  });
+
   it('keeps what the document says of itself with the version and in the list', async () => {
     await put(ruleset('one'));
     const told = ruleset('two').replace('{name: team}', '{name: team, description: Files and secrets}');

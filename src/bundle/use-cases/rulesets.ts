@@ -107,7 +107,7 @@ export class Rulesets {
     const { bundle, created } = await this.#save(principal, request, outline);
     if (env !== null) {
       const current = await store.deployments.getCurrent(tenantId, env, name);
-      if (current?.revisionHash !== bundle.revisionHash) {
+      if (current?.version !== bundle.version) {
         await deployments.deployInspected(principal, env, {
           bundleName: name,
           version: bundle.version,
