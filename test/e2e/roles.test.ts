@@ -423,6 +423,15 @@ describe('somebody with roles in some environments', () => {
     expect((await call('/v1/runs/agent-production/session-production/bundle')).status).toBe(404);
     expect((await call('/v1/rulesets/shared/current')).status).toBe(403);
     expect((await call('/v1/rulesets/shared/current?env=staging')).status).toBe(200);
+    const rule =
+      '{id: r, type: pre, tool: x, when: {args.a: {exists: true}}, then: {action: block, message: m}}';
+    const put = (query: string) =>
+      hub.call('PUT', `/v1/rulesets/saved${query}`, {
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/x-yaml' },
+        body: `apiVersion: service/v1\nkind: Ruleset\nmetadata: {name: saved}\nrules:\n  - ${rule}\n`,
+      });
+    expect(await put('')).toMatchObject({ status: 403, body: { code: 'role_required' } });
+    expect(await put('?deploy=false')).toMatchObject({ status: 201, body: { deployed_envs: [] } });
   });
 });
 

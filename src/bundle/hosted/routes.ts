@@ -62,7 +62,8 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets/{name}',
     auth: ['operatorJwt'],
     role: 'operator',
-    envs: 'query',
+    // With deploy=false it is about none.
+    envs: 'record',
     tag: 'hosted-rulesets',
     summary:
       'Save a document as the next version and deploy it; bytes equal to the newest version create none (200). ' +
