@@ -101,6 +101,8 @@ describe('flat events', () => {
     expect(eventOf(none).agentId).toBe('of-the-key');
     expect(eventOf({ ...none, agent_id: 'b' }).callId).not.toBe(eventOf(none).callId);
     expect(eventOf({ ...none, agent_id: 'of-the-key' }).callId).toBe(eventOf(none).callId);
+    // An empty agent id is none.
+    expect(eventOf({ ...none, agent_id: '' })).toEqual(eventOf(none));
   });
 
   it('the nested form becomes flat', () => {

@@ -116,7 +116,7 @@ export function repairFlatEvent(
     timestamp,
     payload: isMapping(payload) ? { ...payload, ...rest } : rest,
   };
-  const agent = agent_id ?? context.agentId;
+  const agent = textOf(agent_id) === null ? context.agentId : agent_id;
   const content = shortened
     ? canonicalJson([agent, shortened.digest])
     : canonicalJson({ ...form, agent_id: agent });
