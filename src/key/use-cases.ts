@@ -9,7 +9,7 @@ import type { Page, PageRequest } from '../shared/ports/page.ts';
 import { actorName, type Principal } from '../shared/principal.ts';
 import type { AppPorts } from '../shared/use-case-ports.ts';
 import { visiblePage } from '../shared/visible-page.ts';
-import type { ApiKey } from './record.ts';
+import { type ApiKey, isExpired } from './record.ts';
 
 export interface NewKey {
   /** Null or absent: a new one. */
@@ -98,6 +98,16 @@ export class Keys {
     return visiblePage(
       (part) => keys.list(principal.tenantId, part),
       ({ env }) => env === null || seesEnv(principal, env),
+      page,
+    );
+  }
+
+  /** Keys that are neither revoked nor expired, newest first. */
+  listValid(principal: Principal, page: PageRequest): Promise<Page<ApiKey>> {
+    const now = this.#ports.clock.now();
+    return visiblePage(
+      (part) => this.#ports.store.keys.list(principal.tenantId, part),
+      (key) => !isExpired(key, now) && (key.env === null || seesEnv(principal, key.env)),
       page,
     );
   }

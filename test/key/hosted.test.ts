@@ -71,6 +71,17 @@ it('number a hundred at most', async () => {
   await expect(create()).rejects.toMatchObject({ code: 'quota_exceeded' });
 });
 
+it('that expired are not listed here, and leave their places', async () => {
+  const { id } = await create();
+  const expires_at = renderMicros(t.clock.now() + 60_000);
+  for (let i = 1; i < 100; i++) await create({ expires_at });
+  await expect(create()).rejects.toMatchObject({ code: 'quota_exceeded' });
+  t.clock.advance(60_000);
+  const { body } = await t.call('hostedListKeys', {}, operator);
+  expect(body).toMatchObject({ keys: [{ id }], has_more: false });
+  await create();
+});
+
 it.each([
   [{ name: '' }],
   [{ name: '   ' }],

@@ -13,7 +13,7 @@ const maxKeys = 100;
 
 export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
   async hostedListKeys(hub, { query }, caller) {
-    const list = await hub.app.keys.list(principalOf(caller), query);
+    const list = await hub.app.keys.listValid(principalOf(caller), query);
     const rows = list.items.map((key) => ({ ...render(key), last_used_at: microsOrNull(key.lastUsedAt) }));
     const { items: keys, ...page } = pageOf(rows, query, list.more);
     return { keys, ...page };
@@ -21,7 +21,7 @@ export const hostedKeys: Handlers<typeof hostedKeyRoutes> = {
 
   async hostedCreateKey(hub, { body }, caller, request) {
     const principal = principalOf(caller);
-    const { items } = await hub.app.keys.list(principal, { limit: 1, offset: maxKeys - 1 });
+    const { items } = await hub.app.keys.listValid(principal, { limit: 1, offset: maxKeys - 1 });
     if (items.length > 0) {
       throw new HubError(
         'quota_exceeded',
