@@ -1,9 +1,10 @@
 // The files under /downloads/: the matching agent library, packed by the build. Reads no disk.
 import { HubError } from '../shared/error.ts';
 import type { StaticFolder } from '../shared/ports/static-folder.ts';
+import { matchesEtag } from './contract/etag.ts';
 import { plain } from './encode.ts';
 import type { HeaderList } from './headers.ts';
-import { matchesEtag, type StaticFiles } from './static-files.ts';
+import type { StaticFiles } from './static-files.ts';
 
 export const downloadsPath = '/downloads/';
 

@@ -2,6 +2,7 @@
 // disk. Keeps promise P45.
 import { HubError } from '../shared/error.ts';
 import type { StaticFolder } from '../shared/ports/static-folder.ts';
+import { matchesEtag } from './contract/etag.ts';
 import { plain } from './encode.ts';
 import type { HeaderList } from './headers.ts';
 import type { RawRequest, RawResponse } from './raw.ts';
@@ -55,12 +56,6 @@ export function createStaticFiles(folder: StaticFolder | null): StaticFiles {
 }
 
 const always: HeaderList = [['Cache-Control', 'no-cache']];
-
-/** An If-None-Match; the tags are compared weakly (RFC 9110, 13.1.2). */
-export function matchesEtag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  return header.split(',').some((part) => part.trim().replace(/^W\//, '') === etag);
-}
 
 /** The content codings that a client takes, without those it refuses by `;q=0`. */
 function codings(header: string): Set<string> {

@@ -171,6 +171,8 @@ contracts:
     expect(second.body.signatures).toEqual(first.body.signatures);
     const known = await bundle({}, viewer, { 'if-none-match': first.headers.ETag ?? '' });
     expect(known.status).toBe(304);
+    const weakened = await bundle({}, viewer, { 'if-none-match': `"other", W/${first.headers.ETag}` });
+    expect(weakened.status).toBe(304);
     await ingest([event(2)]);
     expect((await bundle()).body.payload).not.toBe(first.body.payload);
   });

@@ -2,6 +2,7 @@
 
 import type { Deployment } from '../../deployment/record.ts';
 import { Reply } from '../../http/contract/call.ts';
+import { matchesEtag } from '../../http/contract/etag.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { envChanged, envRead } from '../../http/contract/hosted-environment.ts';
 import { pageOf } from '../../http/contract/hosted-pages.ts';
@@ -109,7 +110,7 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
       hub.app.fetchedRulesets.fetched(caller.tenantId, env, by, params.name);
     }
     const headers = { ETag: tagOf(deployment.revisionHash) };
-    if (isKnown(request.header('if-none-match'), deployment.revisionHash)) return unchanged(headers);
+    if (matchesEtag(request.header('if-none-match'), headers.ETag)) return unchanged(headers);
     const bytes = Buffer.from(yaml);
     const document = { yaml: bytes.toString('utf8'), yamlBytes: bytes.toString('base64') };
     const reply = currentRulesetRecord.render('hosted', {
@@ -160,7 +161,7 @@ function detail(
   ifNoneMatch: string | null,
 ): Reply<Detail> {
   const headers = { ETag: tagOf(version.bundle.revisionHash) };
-  if (isKnown(ifNoneMatch, version.bundle.revisionHash)) return unchanged(headers);
+  if (matchesEtag(ifNoneMatch, headers.ETag)) return unchanged(headers);
   const yaml_content = Buffer.from(version.yaml).toString('utf8');
   return new Reply({ ...record(hub, version), yaml_content }, { headers });
 }
@@ -178,8 +179,3 @@ function tagsOf(header: string | null): readonly string[] | null {
   const tags = header.split(',').map((tag) => /^"([0-9a-f]*)"$/i.exec(tag.trim())?.[1] ?? '-');
   return tags;
 }
-
-const isKnown = (header: string | null, revisionHash: string): boolean => {
-  const tags = tagsOf(header?.replaceAll('W/', '') ?? null);
-  return tags !== null && (tags.length === 0 || tags.includes(revisionHash));
-};

@@ -5,6 +5,7 @@ import { renderEvent } from '../../event/hosted/event.ts';
 import type { DecisionClass } from '../../event/record/words.ts';
 import type { StoredEvent } from '../../event/record.ts';
 import { Reply, Streamed } from '../../http/contract/call.ts';
+import { matchesEtag } from '../../http/contract/etag.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/hosted-principal.ts';
 import { micros } from '../../http/contract/hosted-time.ts';
@@ -54,7 +55,7 @@ export const hostedEvidence: Handlers<typeof hostedEvidenceRoutes> = {
       ETag: `"${digest}"`,
       'Content-Disposition': `attachment; filename="decision-bundle-${fileName(run.agentId)}-${fileName(run.sessionId)}.json"`,
     };
-    if (knows(request.header('if-none-match'), digest)) {
+    if (matchesEtag(request.header('if-none-match'), headers.ETag)) {
       return new Reply(null as never, { status: 304, headers });
     }
     const envelope = envelopeOf(await hub.app.evidence.sign(principal, signed), digest, hub.clock.now());
@@ -129,9 +130,6 @@ async function* withPayload(json: string, payload: Uint8Array): AsyncGenerator<s
 }
 
 const fileName = (text: string): string => text.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, 64);
-
-const knows = (header: string | null, digest: string): boolean =>
-  (header ?? '').split(',').some((tag) => [`"${digest}"`, '*'].includes(tag.trim()));
 
 const renderRuleset = (
   { secrets }: Pick<Hub, 'secrets'>,
