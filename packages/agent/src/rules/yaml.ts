@@ -8,6 +8,8 @@ import {
   Lexer,
   type ParsedNode,
   Parser,
+  type ScalarTag,
+  Schema,
   stringify,
   type YAMLMap,
 } from 'yaml';
@@ -120,12 +122,55 @@ export function parseYaml(text: string, bounds: YamlBounds = {}): YamlDocument[]
   return documents;
 }
 
+/** Texts that PyYAML refuses without quotes: the "value" type of YAML 1.1, and a tab between words. */
+const neverPlain: ScalarTag = {
+  tag: 'tag:yaml.org,2002:value',
+  default: true,
+  test: /^=$|\t/,
+  resolve: (text) => text,
+};
+
+/** They end a line in YAML 1.1 alone, even between quotes. */
+const olderLineEnds = /[\x85\u2028\u2029]/g;
+
+/** Texts of several lines that begin with a tab: libyaml takes it for an indentation and refuses it. */
+const tabbedBlock = /^(?:\n+\t|\t.*\n)/s;
+
+const escapedText: ScalarTag = {
+  tag: 'tag:yaml.org,2002:str',
+  default: true,
+  identify: (value) =>
+    typeof value === 'string' && (value.search(olderLineEnds) !== -1 || tabbedBlock.test(value)),
+  resolve: (text) => text,
+  stringify: ({ value }) =>
+    JSON.stringify(value).replace(
+      olderLineEnds,
+      (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+};
+
+/** Numbers such as `1e-7`, which YAML 1.1 takes for texts unless they have a dot. */
+const numberWithExponent: ScalarTag = {
+  tag: 'tag:yaml.org,2002:float',
+  default: true,
+  identify: (value) => typeof value === 'number' && /^-?\de/.test(String(value)),
+  // The package prefers tags with a test to those without.
+  test: /^-?\d\.0e[-+]\d+$/,
+  resolve: Number,
+  stringify: ({ value }) => String(value).replace('e', '.0e'),
+};
+
 /**
  * Writes a JSON value as YAML that 1.1 and 1.2 loaders read the same (words such as `on` are quoted); keys keep their
  * order.
  */
 export const stringifyYaml = (value: unknown): string =>
-  stringify(value, { compat: 'yaml-1.1', aliasDuplicateObjects: false, lineWidth: 0 });
+  stringify(value, {
+    compat: [...(new Schema({ compat: 'yaml-1.1' }).compat ?? []), neverPlain],
+    customTags: (tags) => [escapedText, numberWithExponent, ...tags],
+    aliasDuplicateObjects: false,
+    lineWidth: 0,
+  });
 
 function offsetOf(at: unknown): number {
   if (typeof at === 'number') return at;

@@ -198,6 +198,26 @@ describe('stringifyYaml', () => {
     );
   });
 
+  it.each([
+    ['the "value" type', { '=': '=' }, '"=": "="\n'],
+    ['a tab between words', { 'a\tb': 'c\td' }, '"a\\tb": "c\\td"\n'],
+    ['a tab before lines', ['\ta\nb', '\n\ta'], '- "\\ta\\nb"\n- "\\n\\ta"\n'],
+    [
+      'older line ends',
+      ['a\u2028b', 'a\u2029\nb', 'a \u0085"'],
+      '- "a\\u2028b"\n- "a\\u2029\\nb"\n- "a \\u0085\\""\n',
+    ],
+    ['exponents', [1e-7, -1e21, 1.5e-7, 1e20], '- 1.0e-7\n- -1.0e+21\n- 1.5e-7\n- 100000000000000000000\n'],
+  ])('writes %s so that PyYAML and libyaml read it', (_name, value, text) => {
+    expect(stringifyYaml(value)).toBe(text);
+    expect(parseYaml(text)[0]?.value).toEqual(value);
+  });
+
+  it('writes tabs and signs elsewhere as they are', () => {
+    const value = { a: 'b\n\tc', d: '"e"\tf', g: '==', h: 1e-5 };
+    expect(stringifyYaml(value)).toBe('a: |-\n  b\n  \tc\nd: \'"e"\tf\'\ng: ==\nh: 0.00001\n');
+  });
+
   it('is read back as it was', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
