@@ -272,7 +272,8 @@ function recordsOf(
     description: parts.description ?? `Created from an import of '${parts.name}'`,
     defaultsMode: parts.defaultsMode,
     updateStrategy: 'manual',
-    documentKind: null,
+    // Null stands for bundles, whose kind the configuration decides.
+    documentKind: parts.documentKind === 'ruleset' ? 'ruleset' : null,
     items: parts.contracts.map(({ contractId }, i) => ({
       contractId,
       version: 1,

@@ -283,6 +283,15 @@ describe('an import', () => {
     ]);
   });
 
+  it('of a ruleset makes a composition of rulesets', async () => {
+    await load(bundleYaml('team').replace('ContractBundle', 'Ruleset').replace('contracts:', 'rules:'));
+    const composition = { params: { name: 'team' } };
+    expect((await t.call('getComposition', composition, user)).body.document_kind).toBe('ruleset');
+    expect((await t.call('previewComposition', composition, user)).body.yaml_content).toMatch(
+      /kind: Ruleset\n.*rules:\n.*action: block/s,
+    );
+  });
+
   it('adds versions to what exists and leaves an existing composition alone', async () => {
     await load(bundleYaml('team', ['a']));
     expect(await load(bundleYaml('team', ['a', 'b']))).toEqual({

@@ -49,11 +49,19 @@ it.each([
   expect([answer.status, answer.body.detail]).toEqual([422, expect.stringMatching(expected)]);
 });
 
-it('imports a ruleset, and writes its composition as the first configured kind', async () => {
-  expect((await post('/contracts/import', { yaml_content: head('AcmeRules') + ruleset })).status).toBe(201);
-  const preview = await post('/compositions/team/preview', {});
-  expect(preview.body.validation_errors).toEqual([]);
-  expect(preview.body.yaml_content).toMatch(/^apiVersion: acme\/v1\nkind: AcmeBundle\n/);
-  expect(preview.body.yaml_content).toContain('effect: deny');
-  expect((await evaluate(preview.body.yaml_content)).body.verdict).toBe('deny');
-});
+it.each([
+  ['bundle', 'AcmeBundle', 'effect: deny', head('ContractBundle') + bundle],
+  ['ruleset', 'AcmeRules', 'action: block', head('AcmeRules') + ruleset],
+])(
+  'imports a %s, and writes its composition as the first configured kind of its vocabulary',
+  async (...row) => {
+    const [name, kind, effect, yaml] = row;
+    const yaml_content = yaml.replace('team', name);
+    expect((await post('/contracts/import', { yaml_content })).status).toBe(201);
+    const preview = await post(`/compositions/${name}/preview`, {});
+    expect(preview.body.validation_errors).toEqual([]);
+    expect(preview.body.yaml_content).toMatch(new RegExp(`^apiVersion: acme/v1\nkind: ${kind}\n`));
+    expect(preview.body.yaml_content).toContain(effect);
+    expect((await evaluate(preview.body.yaml_content)).body.verdict).toBe('deny');
+  },
+);

@@ -3,7 +3,7 @@ import type { Counters, DryRun, ToolArguments, ToolCall } from 'reeve-agent/rule
 import type { AssembledContract } from '../../bundle/record.ts';
 import type { Finding } from '../../bundle/rules/finding.ts';
 import type { CompositionItem } from '../../composition/record.ts';
-import type { ContractType, JsonObject, Mode } from '../../contract/record.ts';
+import type { ContractType, DocumentKind, JsonObject, Mode } from '../../contract/record.ts';
 import type { DeclaredContract } from '../../usage/rules.ts';
 import type { EvaluationTime } from '../record.ts';
 import type { CustomWords } from '../rules/custom-words.ts';
@@ -62,6 +62,7 @@ export interface BundleOutline {
 /** A bundle taken apart for the library. */
 export interface BundleParts {
   readonly name: string;
+  readonly documentKind: DocumentKind;
   readonly description: string | null;
   readonly defaultsMode: Mode;
   readonly toolsConfig: JsonObject | null;

@@ -5,7 +5,14 @@ import type { JsonObject } from '../yaml.ts';
 import { bundleName, readSingleMapping } from './header.ts';
 import { isMapping } from './reader.ts';
 import { type Mode, type RuleType, ruleTypes } from './rule.ts';
-import { type AcceptedKinds, contractWords, kindsOf, spellRule, vocabularyOf } from './vocabulary.ts';
+import {
+  type AcceptedKinds,
+  contractWords,
+  kindsOf,
+  rulesetWords,
+  spellRule,
+  vocabularyOf,
+} from './vocabulary.ts';
 
 export interface ImportedContract {
   readonly contractId: string;
@@ -18,6 +25,8 @@ export interface ImportedContract {
 
 export interface ImportedBundle {
   readonly name: string;
+  /** The vocabulary of the document. */
+  readonly documentKind: 'bundle' | 'ruleset';
   readonly description: string | null;
   readonly defaultsMode: Mode;
   readonly toolsConfig: JsonObject | null;
@@ -88,6 +97,7 @@ export function decomposeBundle(yamlText: string, options: ImportOptions = {}): 
   const description = isMapping(value.metadata) ? value.metadata.description : undefined;
   return {
     name,
+    documentKind: words === rulesetWords ? 'ruleset' : 'bundle',
     description: typeof description === 'string' ? description : null,
     defaultsMode: mode === 'observe' ? 'observe' : 'enforce',
     toolsConfig: isMapping(value.tools) ? value.tools : null,

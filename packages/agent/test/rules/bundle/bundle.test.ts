@@ -363,6 +363,7 @@ observability:
     const back = decomposeBundle(yaml);
     expect(back).toEqual({
       name: 'base',
+      documentKind: 'bundle',
       description: null,
       defaultsMode: 'observe',
       toolsConfig: { t: { side_effect: 'pure' } },
@@ -384,9 +385,10 @@ describe('decomposeBundle', () => {
   const head = 'apiVersion: acme/v1\nkind: ContractBundle\nmetadata: {name: a}\n';
 
   it('takes rulesets too, in the words of contracts', () => {
-    const { contracts } = decomposeBundle(
+    const { documentKind, contracts } = decomposeBundle(
       'apiVersion: service/v1\nkind: Ruleset\nmetadata: {name: a}\nrules:\n  - id: x_y\n    then: {action: block, message: m}\n',
     );
+    expect(documentKind).toBe('ruleset');
     expect(contracts).toEqual([
       {
         contractId: 'x_y',
