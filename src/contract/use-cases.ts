@@ -1,6 +1,7 @@
 // The contract library: new versions, and bundles taken apart into it. A new version goes on to the compositions that
 // follow it.
 
+import { maxContracts } from 'reeve-agent/rules';
 import type { Rulings } from '../agent/use-cases/rulings.ts';
 import { changeBy, recorded } from '../audit/note.ts';
 import type { Composition } from '../composition/record.ts';
@@ -109,7 +110,7 @@ export class Contracts {
     const { evaluator, clock, secrets, announcer } = this.#ports;
     requireRole(principal, 'operator');
     const { tenantId } = principal;
-    const parts = await evaluator.takeApart(tenantId, yaml);
+    const parts = await evaluator.takeApart(tenantId, yaml, maxContracts);
     const records = recordsOf(parts, principal, { now: clock.now(), uuid: () => secrets.uuid() });
     const details = { contracts: parts.contracts.length };
     const noting = recorded(this.#ports, 'contract', principal, 'imported', parts.name, { details });

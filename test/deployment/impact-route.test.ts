@@ -72,6 +72,18 @@ it('says what comes, goes, and changes in which direction, and changes nothing',
   expect(await impact({ yaml_content }, await t.tenant())).toMatchObject({ current_version: null });
 });
 
+it('compares documents of more contracts than an import takes', async () => {
+  const many = (message: string) =>
+    bundle(...Array.from({ length: 500 }, (_, i) => contract(`c${i}`, 'deny', message)));
+  await deploy(many('no'));
+  expect(await impact({ yaml_content: many('never') })).toMatchObject({ comparable: true, unchanged: 0 });
+  const tooLarge = bundle(...Array.from({ length: 501 }, (_, i) => contract(`c${i}`, 'deny')));
+  await expect(impact({ yaml_content: tooLarge })).rejects.toMatchObject({
+    code: 'unprocessable',
+    message: expect.stringContaining('At most 500 contracts'),
+  });
+});
+
 it('counts the agents by what they run now', async () => {
   const old = bundle(contract('a', 'deny'));
   await deploy(old);

@@ -82,7 +82,8 @@ export function createEvaluator({
       return (await runs.run(task, tenantId)) as TaskResult<typeof task>;
     },
     outline: async (tenantId, yaml) => read(tenantId, { kind: 'outline', yaml }, isSmall(yaml)),
-    takeApart: async (tenantId, yaml) => read(tenantId, { kind: 'takeApart', yaml, accepted }, isSmall(yaml)),
+    takeApart: async (tenantId, yaml, maxContracts) =>
+      read(tenantId, { kind: 'takeApart', yaml, accepted, maxContracts }, isSmall(yaml)),
     // Patterns make a short text expensive.
     inspect: async (tenantId, yaml, words, form = 'any') =>
       read(

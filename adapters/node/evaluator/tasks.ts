@@ -46,7 +46,7 @@ export interface Accepted extends AcceptedKinds {
 interface Tasks {
   readonly outline: { readonly task: { readonly yaml: string }; readonly result: BundleOutline };
   readonly takeApart: {
-    readonly task: { readonly yaml: string; readonly accepted: Accepted };
+    readonly task: { readonly yaml: string; readonly accepted: Accepted; readonly maxContracts: number };
     readonly result: BundleParts;
   };
   readonly listContracts: {
@@ -97,7 +97,7 @@ function dispatch(task: Task): TaskResult<Task> {
     case 'outline':
       return readBundleHeader(task.yaml);
     case 'takeApart':
-      return decomposeBundle(task.yaml, task.accepted);
+      return decomposeBundle(task.yaml, { ...task.accepted, maxContracts: task.maxContracts });
     case 'listContracts':
       return listContracts(task.yaml, task.accepted);
     case 'assemble':

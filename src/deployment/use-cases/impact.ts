@@ -1,5 +1,6 @@
 // The impact of a deployment before it happens: differences from the deployed document of the same name, and the
 // current versions of agents.
+import { maxStoredRules } from 'reeve-agent/rules';
 import { environmentKey, type Rollout } from '../../../actors/protocol.ts';
 import { textOf } from '../../bundle/rules/deployable.ts';
 import type { Compositions } from '../../composition/use-cases/compositions.ts';
@@ -61,7 +62,7 @@ export function createImpacts({ store, actors, evaluator, secrets, compositions 
   ): Promise<ComparedDocument | null> {
     const yaml = await store.bundles.getYaml(tenantId, name, version);
     try {
-      return yaml && (await evaluator.takeApart(tenantId, textOf(yaml)));
+      return yaml && (await evaluator.takeApart(tenantId, textOf(yaml), maxStoredRules));
     } catch (error) {
       if (error instanceof HubError && error.code === 'unprocessable') return null;
       throw error;
@@ -72,7 +73,7 @@ export function createImpacts({ store, actors, evaluator, secrets, compositions 
     async get(principal, env, proposed) {
       const { tenantId } = principal;
       const yaml = await textFor(principal, proposed);
-      const after = await evaluator.takeApart(tenantId, yaml);
+      const after = await evaluator.takeApart(tenantId, yaml, maxStoredRules);
       const revisionHash = secrets.sha256(yaml);
       const bundleName = after.name;
       const request = { bundleName, revisionHash, limit: 1, after: null };

@@ -141,8 +141,8 @@ export interface Evaluator {
   explain(tenantId: string, request: ExplainRequest): Promise<Explanation>;
   /** @throws HubError unprocessable (not a mapping with metadata.name, or out of bounds); overloaded */
   outline(tenantId: string, yaml: string): Promise<BundleOutline>;
-  /** At most 100 contracts. @throws HubError unprocessable, with the first problem; overloaded */
-  takeApart(tenantId: string, yaml: string): Promise<BundleParts>;
+  /** @throws HubError unprocessable (with the first problem, or more contracts than `maxContracts`); overloaded */
+  takeApart(tenantId: string, yaml: string, maxContracts: number): Promise<BundleParts>;
   /**
    * Declared contracts of a stored document, at most 500.
    * @throws HubError unprocessable (unreadable document); overloaded

@@ -72,7 +72,7 @@ export function decomposeBundle(yamlText: string, options: ImportOptions = {}): 
   }
   const max = options.maxContracts ?? maxContracts;
   if (list.length > max) {
-    throw new RuleError(`At most ${max} contracts can be imported; this bundle has ${list.length}`);
+    throw new RuleError(`At most ${max} contracts are allowed here; this bundle has ${list.length}`);
   }
   const ids = new Set<string>();
   const contracts = list.map((entry, i): ImportedContract => {
