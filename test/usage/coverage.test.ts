@@ -213,6 +213,33 @@ it('of a contract with two tools agree with searches, filters and what needs att
   await expect(read('many-3', { entry: 'true' })).rejects.toMatchObject({ code: 'not_found' });
 });
 
+it('counts a copy that observes as its contract, and a call once that both decided', async () => {
+  await addContract(t, user, 'one');
+  await addComposition(t, user, 'team', ['one'], { update_strategy: 'observe_first' });
+  const params = { contract_id: 'one' };
+  await t.call('updateContract', { params, body: { definition: definition('^/var/') } }, user);
+  await t.call('deployComposition', { params: { name: 'team' } }, user);
+  const observed = { verdict: 'call_would_deny', mode: 'observe', call_id: 'both' };
+  await ingest([
+    event('read_file', { ...observed, payload: { decision_name: 'one-obs' } }),
+    event('read_file', { ...observed, payload: { decision_name: 'one' } }),
+    event('read_file', {
+      verdict: 'call_would_deny',
+      mode: 'observe',
+      payload: { decision_name: 'one-obs' },
+    }),
+  ]);
+  // The store now has sums of whole minutes, by the names in events.
+  await t.clock.advance(600_000);
+  expect((await t.call('statsContracts', { query: {} }, user)).body.coverage).toMatchObject([
+    { decision_name: 'one', total_evaluations: 2, total_warnings: 2 },
+  ]);
+  const query = { q: 'contract:one' };
+  expect((await t.call('searchEvents', { query }, user)).body.map(({ call_id }) => call_id)).toHaveLength(2);
+  const entry = { params: { contract_id: 'one-obs' }, query: { entry: 'true' } };
+  expect((await t.call('getContract', entry, user)).body.contract_id).toBe('one');
+});
+
 it('lets events and contracts be read by their entries while documents cannot be read', async () => {
   await addContract(t, user, 'many', {
     definition: { ...definition(), tool: undefined, tools: ['read', 'write'] },

@@ -1,12 +1,13 @@
 // The contracts that count for agents: those of the bundle that an agent follows, as it is deployed now. Documents are
 // read once.
 import { environmentKey } from '../../../actors/protocol.ts';
-import { type AssembledContract, contractIdOf } from '../../bundle/record.ts';
+import { contractIdOf } from '../../bundle/record.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { CompiledRulings } from '../../shared/compiled-rulings.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { inSlices } from '../../shared/concurrency/in-slices.ts';
 import { HubError } from '../../shared/error.ts';
+import { groupBy } from '../../shared/group-by.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { ContractNames } from '../../usage/port.ts';
@@ -188,18 +189,21 @@ class EffectiveContracts implements Rulings {
     return versions;
   }
 
-  /** Contracts of a version that stand in it as several entries. */
-  async #severalIn({ tenantId, bundleName, version }: Deployment): Promise<readonly AssembledContract[]> {
+  /** Ids of entries, by contract: of those that stand in a version as several entries. */
+  async #severalIn({ tenantId, bundleName, version }: Deployment): Promise<ReadonlyMap<string, string[]>> {
     const bundle = await this.#ports.store.bundles.getVersion(tenantId, bundleName, version);
-    return (bundle?.snapshot ?? []).filter((one) => one.entries !== undefined);
+    // A contract and its copy that observes are two records.
+    const records = groupBy(bundle?.snapshot ?? [], contractIdOf);
+    const entries = [...records].map(
+      ([id, copies]) => [id, copies.flatMap((copy) => copy.entries ?? [id])] as const,
+    );
+    return new Map(entries.filter(([id, entryIds]) => entryIds.some((entryId) => entryId !== id)));
   }
 
   async #entriesIn(key: string, deployment: Deployment): Promise<ContractNames['entries']> {
     const cached = this.#entries.get(key, 0);
-    const several = cached ? [] : await this.#severalIn(deployment);
-    const own = several.flatMap((contract) =>
-      (contract.entries ?? []).map((id) => [id, contractIdOf(contract)] as const),
-    );
+    const several = cached ? [] : [...(await this.#severalIn(deployment))];
+    const own = several.flatMap(([contractId, ids]) => ids.map((id) => [id, contractId] as const));
     const entries = cached ?? new Map(own);
     this.#entries.set(key, entries, Number.POSITIVE_INFINITY);
     return entries;
@@ -210,8 +214,8 @@ class EffectiveContracts implements Rulings {
     const tools = new Map((await this.#contractsOf(deployment)).map((one) => [one.id, one.tools]));
     const several = await this.#severalIn(deployment);
     // A contract without readable tools may match any tool.
-    return several.some(({ entries = [] }) =>
-      mayOverlap(entries.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one))),
+    return [...several.values()].some((ids) =>
+      mayOverlap(ids.map((id) => tools.get(id) ?? []).map((one) => (one.length === 0 ? ['*'] : one))),
     );
   }
 }

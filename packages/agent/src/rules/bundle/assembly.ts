@@ -95,7 +95,7 @@ export function assembleBundle(composition: Composition): AssembledBundle {
       version: item.version,
       mode,
       observe,
-      ...(entryIds.length > 1 ? { entries: entryIds } : {}),
+      ...(entryIds.length > 1 || id !== item.contractId ? { entries: entryIds } : {}),
     });
     return rules.map((rule, i) => ({
       id: entryIds[i] ?? id,

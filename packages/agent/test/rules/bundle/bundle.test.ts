@@ -312,7 +312,11 @@ observability:
     });
     const list = mapping(yaml).contracts as { id: string }[];
     expect(list.map((entry) => entry.id)).toEqual(['no-env', 'no-env-obs-2', 'no-env-obs']);
-    expect(assembled.map((one) => one.observe)).toEqual([false, true, false]);
+    expect(assembled.map(({ observe, entries }) => [observe, entries])).toEqual([
+      [false, undefined],
+      [true, ['no-env-obs-2']],
+      [false, undefined],
+    ]);
     expect(validateBundle(yaml)).toEqual([]);
   });
 
