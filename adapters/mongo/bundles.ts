@@ -42,7 +42,7 @@ export const bundleHasVersion =
   async (tenantId: string, name: string, version: number): Promise<boolean> =>
     (await bundles.findOne({ ...ofBundle(tenantId, name), version }, { projection: { _id: 1 } })) !== null;
 
-/** The newest deployment of each of these versions, newest first. */
+/** Current deployments of these versions, which a rotation signs again; then the newest of each. */
 async function deployed(
   c: BundleCollections,
   tenantId: string,
@@ -60,7 +60,7 @@ async function deployed(
     .toArray();
   const orders = newest.map(({ order }) => order);
   const rows = await c.deployments.find({ tenantId, order: { $in: orders } }).toArray();
-  return overlay(current, rows);
+  return [...overlay(current, []), ...overlay([], rows)];
 }
 
 const signatureOf = (deployments: readonly OrderedDeployment[], version: number): string | null =>

@@ -7,6 +7,7 @@ import {
   aDeployment,
   aSigningKey,
   aSuccession,
+  firstPage,
   hex128,
   type Open,
   sharedStore,
@@ -69,6 +70,25 @@ export function signingContract(name: string, open: Open): void {
       );
       const version = await store.bundles.getVersion(tenantId, 'base', 1);
       expect(version?.signature).toBe(signed(current[0]?.id ?? '', 'new').signature);
+    });
+
+    it('a version has the new signature wherever it runs, also if another one replaced it elsewhere since', async () => {
+      const store = shared.get();
+      const { tenantId, key } = await deployed();
+      await store.bundles.upload(aBundle({ tenantId }));
+      for (const version of [1, 2]) {
+        const deployment = aDeployment({ tenantId, env: 'staging', version, signingKeyId: key.id });
+        expect(await store.deployments.deploy(deployment)).toEqual(deployment);
+      }
+      const current = await store.deployments.listAllCurrent(tenantId);
+      const signatures = current.map((d) => signed(d.id, 'new'));
+      const next = aSigningKey({ tenantId });
+      expect(await store.signing.rotate(tenantId, key.id, next, signatures, null)).toBe('rotated');
+      const running = current.find(({ version }) => version === 1);
+      const { signature } = signed(running?.id ?? '', 'new');
+      expect((await store.bundles.getVersion(tenantId, 'base', 1))?.signature).toBe(signature);
+      const { items } = await store.bundles.listVersions(tenantId, 'base', firstPage);
+      expect(items.find(({ version }) => version === 1)?.signature).toBe(signature);
     });
 
     it('keeps the newest successions in order, and none once a rotation brings none', async () => {
