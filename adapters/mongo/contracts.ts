@@ -163,7 +163,8 @@ async function listContracts(
       },
       { projection: { definition: 0 }, maxTimeMS: maxSearchMs },
     )
-    .sort({ createdAt: -1, order: -1 });
+    // Contracts of one import have one time and one order.
+    .sort({ createdAt: -1, order: -1, contractId: 1 });
   const counts = usageCounts(document);
   return pageOf(contractRows, page, (row) => {
     const { definition: _definition, ...contract } = toContract({ ...row, definition: '{}' });

@@ -143,6 +143,19 @@ export function contractsContract(name: string, open: Open): void {
       ]);
     });
 
+    it('pages through an import, whose contracts have one time, without a repeat or a gap', async () => {
+      const { contracts } = shared.get();
+      const tenantId = uuid();
+      const imported = Array.from({ length: 100 }, (_, i) => aContract({ tenantId, contractId: `c${i}` }));
+      await contracts.importBundle(tenantId, imported, aComposition({ tenantId }));
+      const ids: string[] = [];
+      for (let offset = 0; offset < 100; offset += 10) {
+        const { items } = await contracts.list(tenantId, {}, { limit: 10, offset });
+        ids.push(...items.map(({ contractId }) => contractId));
+      }
+      expect(ids.sort()).toEqual(imported.map(({ contractId }) => contractId).sort());
+    });
+
     it('filters by type, tag and text without wildcards', async () => {
       const { contracts } = shared.get();
       const tenantId = uuid();
