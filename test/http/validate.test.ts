@@ -1,6 +1,7 @@
 // The answer to a request that does not fit: where, and a sentence for whoever typed it.
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { pathId } from '../../src/http/contract/fields.ts';
 import { RequestError } from '../../src/http/contract/request-error.ts';
 import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { validate } from '../../src/http/validate.ts';
@@ -69,6 +70,18 @@ it.each([
   ],
 ])('of the query %o and the body %o says %o', (query, body, expected) => {
   expect(problems(query, body)).toEqual(expected);
+});
+
+it('takes any UUID in a path, in either case', () => {
+  const byId = { params: z.object({ id: pathId }) } as unknown as RouteDeclaration;
+  const read = (id: string) => validate(byId, { params: { id }, query: {}, body: {} }).params;
+  expect(read('ABCDEF00-1111-1111-1111-111111111111')).toEqual({
+    id: 'abcdef00-1111-1111-1111-111111111111',
+  });
+  for (const id of ['abcdef00-1111-1111-1111-11111111111', 'abcdef00111111111111111111111111'])
+    expect(() => read(id)).toThrow(
+      expect.objectContaining({ detail: { problems: [{ loc: ['path', 'id'], msg: 'must be a UUID' }] } }),
+    );
 });
 
 it('says that a request does not fit', () => {

@@ -38,6 +38,13 @@ it('are of their form, and are kept as a hash that no list shows', async () => {
   expect(JSON.stringify(stored)).not.toContain(key);
 });
 
+it('have ids whose case does not count', async () => {
+  const { id } = await create();
+  await expect(revoke('11111111-1111-1111-1111-111111111111')).rejects.toMatchObject({ code: 'not_found' });
+  await revoke(id.toUpperCase());
+  expect(await list()).toEqual([]);
+});
+
 it('are listed newest first, without the revoked ones, each tenant its own', async () => {
   const first = await create();
   t.clock.advance(1000);

@@ -1,6 +1,15 @@
 // Routes of assignment rules: which bundle agents get by their id and tags.
 import { z } from 'zod';
-import { assignmentSource, bundleName, env, line, paging, tagMap, uuid } from '../../http/contract/fields.ts';
+import {
+  assignmentSource,
+  bundleName,
+  env,
+  line,
+  paging,
+  pathId,
+  tagMap,
+  uuid,
+} from '../../http/contract/fields.ts';
 import { bytesOf, maxListedField } from '../../http/contract/listed.ts';
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
@@ -25,7 +34,7 @@ export const rule = ruleRecord.reply('console', 'one').extend({
 /** A rule that was made or changed. */
 export const savedRule = rule.extend({ warnings: assignmentWarnings });
 
-const params = z.object({ rule_id: uuid });
+const params = z.object({ rule_id: pathId });
 
 export const ruleRoutes = routes({
   listRules: {

@@ -9,6 +9,7 @@ import {
   instantInput,
   line,
   paging,
+  pathId,
   text,
   uuid,
 } from '../../http/contract/fields.ts';
@@ -28,7 +29,7 @@ const listedApproval = approvalRecord
   .reply('console', 'list')
   .extend({ assignee: assignee.nullable().optional() });
 
-const params = z.object({ approval_id: uuid });
+const params = z.object({ approval_id: pathId });
 
 export const approvalRoutes = routes({
   createApproval: {

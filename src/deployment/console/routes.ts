@@ -1,7 +1,7 @@
 // Routes of deployments.
 
 import { z } from 'zod';
-import { env, instant, instantInput, intQuery, paging, text, uuid } from '../../http/contract/fields.ts';
+import { env, instant, instantInput, intQuery, paging, pathId, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { deployment, runningVersion } from './schemas.ts';
 
@@ -31,7 +31,7 @@ export const deploymentRoutes = routes({
     summary:
       'Progress of a deployment among the connected agents that follow its bundle, and the agents that do not run it ' +
       'yet; next_cursor names their next page',
-    params: z.object({ deployment_id: uuid }),
+    params: z.object({ deployment_id: pathId }),
     query: z.object({ limit: intQuery(1, 500).default(100), cursor: text(4096, 1).optional() }),
     status: 200,
     reply: z.object({

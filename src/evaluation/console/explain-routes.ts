@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { callVerdict } from '../../event/console/schemas.ts';
 import { condition } from '../../event/record/fields.ts';
-import { env, instant, instantInput, uuid } from '../../http/contract/fields.ts';
+import { env, instant, instantInput, pathId } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 
 const count = z.number().int();
@@ -29,7 +29,7 @@ export const explainRoutes = routes({
       'Why a call was decided so: each condition of the deciding contract with the compared values, as the agent ' +
       'recorded them or as the hub evaluates them on the stored call; the same call under the version that runs now; ' +
       'and similar calls in a range, by default of the last 24 hours',
-    params: z.object({ event_id: uuid }),
+    params: z.object({ event_id: pathId }),
     query: z.object({ env: env.optional(), since: instantInput.optional(), until: instantInput.optional() }),
     status: 200,
     reply: z.object({

@@ -9,8 +9,8 @@ import {
   instantInput,
   intQuery,
   mode,
+  pathId,
   text,
-  uuid,
 } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { listed } from '../../shared/truncated.ts';
@@ -183,7 +183,7 @@ export const eventRoutes = routes({
     envs: 'record',
     tag: 'events',
     summary: 'One event with its whole payload; an API key can read those in its environment',
-    params: z.object({ event_id: uuid }),
+    params: z.object({ event_id: pathId }),
     status: 200,
     reply: stored.extend({
       /**

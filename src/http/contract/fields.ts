@@ -18,6 +18,9 @@ export const contractId = z.string().min(1).max(128).regex(contractIdPattern);
 export const isolationMode = z.enum(isolationModes);
 export const tags = z.array(line(64)).max(50);
 
+/** An id in a path: a UUID of any version, in either case. */
+export const pathId = z.guid().toLowerCase();
+
 /** A version in a path: decimal digits, from 1. */
 export const versionNumber = z
   .string()

@@ -20,7 +20,8 @@ export const sentences: z.core.ParseContext<z.core.$ZodIssue> = {
         issue.code === 'too_big' ? [issue.maximum, 'at most'] : [issue.minimum, 'at least'];
       if (issue.inclusive !== false) return bounds[issue.origin]?.(`${bound} ${limit}`);
     }
-    if (issue.code === 'invalid_format' && issue.format === 'uuid') return 'must be a UUID';
+    if (issue.code === 'invalid_format' && (issue.format === 'uuid' || issue.format === 'guid'))
+      return 'must be a UUID';
     if (issue.code !== 'invalid_type') return undefined;
     if (issue.input === undefined) return 'is required';
     const kind = kinds[issue.expected];

@@ -1,6 +1,6 @@
 // Routes of API keys.
 import { z } from 'zod';
-import { instant, paging, uuid } from '../../http/contract/fields.ts';
+import { instant, paging, pathId } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { consoleKeyRequest, keyRecord } from '../record.ts';
 
@@ -48,7 +48,7 @@ export const keyRoutes = routes({
     envs: 'none',
     tag: 'keys',
     summary: 'Revoke an API key; its streams end within a second',
-    params: z.object({ key_id: uuid }),
+    params: z.object({ key_id: pathId }),
     status: 204,
     audit: ['key.revoked'],
     errors: ['not_found', 'validation_failed'],

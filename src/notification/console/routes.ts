@@ -1,7 +1,7 @@
 // Routes of notification channels and of their deliveries.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { line, paging, uuid } from '../../http/contract/fields.ts';
+import { line, paging, pathId } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { channelFilters, channelRecord, channelType, deliveryRecord, deliveryStatus } from '../record.ts';
 import { channelConfig } from './schemas.ts';
@@ -10,7 +10,7 @@ export const channel = channelRecord.reply('console', 'one');
 
 export const delivery = deliveryRecord.reply('console', 'one');
 
-const params = z.object({ channel_id: uuid });
+const params = z.object({ channel_id: pathId });
 const path = '/api/v1/notifications/channels';
 
 export const channelRoutes = routes({
@@ -119,7 +119,7 @@ export const channelRoutes = routes({
     envs: 'none',
     tag: 'notifications',
     summary: 'Repeat a delivery; receivers recognise the repeat by its webhook-id',
-    params: params.extend({ delivery_id: uuid }),
+    params: params.extend({ delivery_id: pathId }),
     status: 202,
     reply: delivery,
     audit: 'The deliveries of the channel show it.',

@@ -1,6 +1,6 @@
 // Routes of the operator of an installation: tenants and the log level. Served only when OPERATOR_TOKEN is set.
 import { z } from 'zod';
-import { instant, intQuery, line, uuid } from '../../http/contract/fields.ts';
+import { instant, intQuery, line, pathId, uuid } from '../../http/contract/fields.ts';
 import { operatorRoute } from '../../http/contract/operator-route.ts';
 import { routes } from '../../http/contract/route.ts';
 import { logLevels } from '../../shared/ports/log.ts';
@@ -20,7 +20,7 @@ export const tenant = z.object({
   /** Of the stored events. */
   bytes: z.number().int(),
 });
-const params = z.object({ tenant_id: uuid });
+const params = z.object({ tenant_id: pathId });
 
 /** Characters of a passphrase. */
 const passphrase = z.string().min(12).max(1024);
@@ -103,7 +103,7 @@ export const operatorRoutes = routes({
     method: 'PUT',
     path: '/api/v1/operator/tenants/import/{import_id}/{number}',
     summary: 'Store a part of the file, from 1; safe to repeat. Nothing can be seen before the commit',
-    params: z.object({ import_id: uuid, number: intQuery(1, 1_000_000) }),
+    params: z.object({ import_id: pathId, number: intQuery(1, 1_000_000) }),
     parse: 'bytes',
     bodyMedia: 'application/gzip',
     bodyLimit: maxMemberBytes,
@@ -127,7 +127,7 @@ export const operatorRoutes = routes({
     method: 'POST',
     path: '/api/v1/operator/tenants/import/{import_id}/commit',
     summary: 'Check that the file is whole, and open the tenant to callers; safe to repeat',
-    params: z.object({ import_id: uuid }),
+    params: z.object({ import_id: pathId }),
     status: 200,
     reply: z.object({
       tenant_id: uuid,
@@ -172,7 +172,7 @@ export const operatorRoutes = routes({
     envs: 'none',
     tag: 'operator',
     summary: "Link an identity provider's workspace to a tenant; the link is permanent",
-    params: z.object({ tenant_id: uuid }),
+    params: z.object({ tenant_id: pathId }),
     body: z.object({ issuer: line(2048), workspace_id: line(255) }),
     status: 200,
     reply: z.object({ tenant_id: uuid, issuer: z.string(), workspace_id: z.string() }),

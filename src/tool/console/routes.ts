@@ -9,7 +9,7 @@ import {
 } from 'reeve-agent/rules';
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { anyObject, env, line, paging, text, uuid } from '../../http/contract/fields.ts';
+import { anyObject, env, line, paging, pathId, text } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { keySuccession } from '../../http/contract/signature.ts';
 import {
@@ -48,7 +48,7 @@ export const toolServer = toolServerRecord.reply('console', 'one');
 export const toolPin = toolEntryRecord.reply('console', 'one');
 export const toolPinDetail = toolDefinitionRecord.reply('console', 'one');
 
-const params = z.object({ pin_id: uuid });
+const params = z.object({ pin_id: pathId });
 
 export const toolRoutes = routes({
   observeTools: {

@@ -1,7 +1,7 @@
 // Routes of people: the users of a tenant, for its admins, and everybody's own password.
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
-import { instant, paging, text, uuid } from '../../http/contract/fields.ts';
+import { instant, paging, pathId, text, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
 import { email, envRoles, newPassword } from '../record/credentials.ts';
 import { message } from './login-routes.ts';
@@ -18,7 +18,7 @@ export const user = z.object({
   invite_url: z.string().optional(),
 });
 
-const params = z.object({ user_id: uuid });
+const params = z.object({ user_id: pathId });
 
 /** `is_admin` and `roles` mean the same thing, so one of them may be sent. */
 const isOneOfBoth = (body: { readonly is_admin?: unknown; readonly roles?: unknown }): boolean =>

@@ -1,6 +1,6 @@
 // Routes of service accounts: programs with roles of their own, and the tokens that they call with.
 import { z } from 'zod';
-import { instant, line, paging, uuid } from '../../http/contract/fields.ts';
+import { instant, line, paging, pathId, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
 import { envRoles } from '../record/credentials.ts';
 import { serviceAccountRecord, serviceTokenRecord } from '../record.ts';
@@ -9,7 +9,7 @@ export const serviceAccount = serviceAccountRecord.reply('console', 'one').exten
 
 const serviceToken = serviceTokenRecord.reply('console', 'one');
 
-const params = z.object({ account_id: uuid });
+const params = z.object({ account_id: pathId });
 const name = line(128);
 const shared = {
   auth: ['cookie'],
@@ -98,7 +98,7 @@ export const serviceAccountRoutes = routes({
     method: 'DELETE',
     path: '/api/v1/service-accounts/{account_id}/tokens/{token_id}',
     summary: 'Revoke a token; it is refused and its streams end within a second',
-    params: z.object({ account_id: uuid, token_id: uuid }),
+    params: z.object({ account_id: pathId, token_id: pathId }),
     status: 204,
     audit: ['service_account.token_revoked'],
     errors: ['not_found', 'validation_failed'],

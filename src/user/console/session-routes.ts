@@ -1,6 +1,6 @@
 // Routes of sessions: where people are signed in. Everybody sees and ends their own, admins those of their users.
 import { z } from 'zod';
-import { instant, uuid } from '../../http/contract/fields.ts';
+import { instant, pathId, uuid } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { loginMethods } from '../record.ts';
 
@@ -15,7 +15,7 @@ const session = z.object({
 });
 
 export const sessionList = z.array(session);
-const params = z.object({ user_id: uuid });
+const params = z.object({ user_id: pathId });
 const own = { auth: ['cookie'], role: 'person', envs: 'none', tag: 'auth' } as const;
 const ofUsers = { auth: ['cookie'], role: 'admin', envs: 'none', peopleOnly: true, tag: 'users' } as const;
 
@@ -35,7 +35,7 @@ export const loginSessionRoutes = routes({
     method: 'DELETE',
     path: '/api/v1/auth/sessions/{login_id}',
     summary: 'End one of your sessions; its streams and tokens end within a second',
-    params: z.object({ login_id: uuid }),
+    params: z.object({ login_id: pathId }),
     status: 204,
     audit: ['login.ended'],
     errors: ['not_found', 'validation_failed'],

@@ -1,6 +1,6 @@
 // Routes by which signed-in people get tokens for the hosted API, and the public keys of those tokens.
 import { z } from 'zod';
-import { anyObject, instant, paging, uuid } from '../../http/contract/fields.ts';
+import { anyObject, instant, paging, pathId, uuid } from '../../http/contract/fields.ts';
 import { routes, smallBody } from '../../http/contract/route.ts';
 import { operatorRole } from '../record/credentials.ts';
 import { operatorTokenRecord } from '../record.ts';
@@ -48,7 +48,7 @@ export const operatorTokenRoutes = routes({
     peopleOnly: true,
     tag: 'operator-tokens',
     summary: 'Revoke a token; every node refuses it at once, and its streams end within a second',
-    params: z.object({ token_id: uuid }),
+    params: z.object({ token_id: pathId }),
     status: 204,
     audit: ['operator_token.revoked'],
     errors: ['not_found', 'validation_failed'],

@@ -1,6 +1,6 @@
 // Routes of saved views.
 import { z } from 'zod';
-import { uuid } from '../../http/contract/fields.ts';
+import { pathId } from '../../http/contract/fields.ts';
 import { routes } from '../../http/contract/route.ts';
 import { viewRecord, viewRequest } from '../record.ts';
 
@@ -10,7 +10,7 @@ export const savedView = viewRecord.reply('console', 'one').extend({
 });
 
 const fields = viewRequest.shape;
-const params = z.object({ view_id: uuid });
+const params = z.object({ view_id: pathId });
 const writeErrors = ['validation_failed', 'disk_full', 'overloaded', 'unavailable'] as const;
 
 export const viewRoutes = routes({
