@@ -70,7 +70,7 @@ export interface LintOptions extends LanguageOptions {
   readonly commandProfiles?: CommandProfiles;
 }
 
-/** Findings kept for one text. */
+/** Findings kept for one text: its errors before all others, because they alone stop a deploy. */
 export const maxFindings = 100;
 
 /**
@@ -80,11 +80,14 @@ export const maxFindings = 100;
 export function lintBundle(source: string | ReadBundle, options: LintOptions = {}): LintFinding[] {
   const read = typeof source === 'string' ? readBundle(source, options) : source;
   if (!read.ok) return [];
-  return read.parsed
-    .flatMap((document) => new Linter(document, options).run())
-    .sort((a, b) => a.line - b.line || a.column - b.column)
-    .slice(0, maxFindings);
+  const findings = read.parsed.flatMap((document) => new Linter(document, options).run()).sort(byPlace);
+  const errors = findings.filter(isError);
+  const others = findings.filter((finding) => !isError(finding));
+  return [...errors, ...others].slice(0, maxFindings).sort(byPlace);
 }
+
+const isError = ({ severity }: Pick<LintFinding, 'severity'>): boolean => severity === 'error';
+const byPlace = (a: LintFinding, b: LintFinding): number => a.line - b.line || a.column - b.column;
 
 const bareRoots: ReadonlyMap<string, string> = new Map([
   ['args', 'args.path'],
@@ -112,7 +115,8 @@ class Linter {
   readonly #declared: ReadonlyMap<string, string>;
   readonly #entries: readonly Entry[];
   readonly #mode: Json | undefined;
-  readonly #findings: LintFinding[] = [];
+  readonly #errors: LintFinding[] = [];
+  readonly #others: LintFinding[] = [];
   #used: ReadonlySet<string> | undefined;
 
   constructor(document: YamlDocument, options: LintOptions) {
@@ -154,7 +158,7 @@ class Linter {
       this.#add(entry, severity, code, path, message);
     this.#sandboxes();
     for (const entry of this.#entries) if (entry.type === 'sandbox') this.#programs(entry);
-    return this.#findings;
+    return [...this.#errors, ...this.#others];
   }
 
   #add(
@@ -165,9 +169,10 @@ class Linter {
     message: string,
     suggestion: string | null = null,
   ): void {
-    if (this.#findings.length >= maxFindings) return;
+    const findings = severity === 'error' ? this.#errors : this.#others;
+    if (findings.length >= maxFindings) return;
     const meant = suggestion === null ? '' : ` Did you mean ${suggestion}?`;
-    this.#findings.push({
+    findings.push({
       severity,
       code,
       contract: entry?.id ?? null,

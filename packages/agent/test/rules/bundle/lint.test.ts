@@ -452,6 +452,18 @@ describe('linting', () => {
     expect(lintBundle(bundle(many.join('')))).toHaveLength(100);
   });
 
+  it('contains the errors of a document, however many warnings stand before them', () => {
+    const warned = Array.from({ length: 60 }, (_, i) =>
+      pre('{any: [{result: {equals: 1}}, {result: {equals: 2}}]}', `id: a${i}, tool: t`),
+    ).join('');
+    const found = lintBundle(bundle(`${warned}${pre('{arg.x: {equals: 1}}', 'id: last, tool: t')}`));
+    expect(found).toHaveLength(100);
+    expect(found.map(({ contract, severity }) => [contract, severity]).slice(-2)).toEqual([
+      ['a49', 'warning'],
+      ['last', 'error'],
+    ]);
+  });
+
   it('measures words by letters inserted, removed, replaced and swapped', () => {
     expect(wordDistance('args', 'arg', 2)).toBe(1);
     expect(wordDistance('mial', 'mail', 2)).toBe(1);
