@@ -5,8 +5,8 @@ import { RuleError } from '../error.ts';
 import { newBudget } from '../regex/regex.ts';
 import { type ToolCall, toolNameProblem, type View } from './call.ts';
 import { type CompiledBundle, type CompiledRule, compileBundle, type EngineOptions } from './compile.ts';
-import type { Counters } from './limits.ts';
-import { evaluateCall } from './live.ts';
+import { type Counters, exceeds } from './limits.ts';
+import { limitDecision } from './live.ts';
 import { type EvaluatedRecord, recordOf, viewOf } from './record.ts';
 import type { ConditionTrace, Tracer } from './trace.ts';
 
@@ -82,10 +82,10 @@ export function dryRun(bundle: CompiledBundle, call: ToolCall, options: DryRunOp
     return entryOf(compiled, record, options.trace(rule.when, { ...view, budget: { left } }));
   };
   const entries = rules.before.map((compiled) => entry(compiled, before));
+  const enforced = entries.filter((one) => one.fired && !one.observed);
   const limit = options.session
     ? sessionEntries(bundle, call, options.session, { entries, traced: options.trace !== undefined })
     : null;
-  const enforced = entries.filter((one) => one.fired && !one.observed);
   const refusing = enforced.find(({ effect }) => effect !== 'approve');
   const deciding = refusing ?? enforced[0];
   let warned: EvaluatedContract | undefined;
@@ -167,25 +167,18 @@ function entryOf(
   return entry;
 }
 
-/**
- * Adds the session contracts; answers the name of a built-in or per-tool limit that refuses the call, null when none
- * does.
- */
+/** Adds the session contracts. Returns the name in the refusal of a live call by its counters; null without one. */
 function sessionEntries(
   bundle: CompiledBundle,
   call: ToolCall,
   counters: Counters,
   { entries, traced }: { readonly entries: EvaluatedContract[]; readonly traced: boolean },
 ): string | null {
-  // With what asks passed over, a refusal that is left comes from a contract above, from a session contract, or from a
-  // limit.
-  const decision = evaluateCall(bundle, call, { counters, approved: true });
-  const isLimit = decision.source === 'operation_limit' || decision.source === 'attempt_limit';
   for (const rule of bundle.sessions) {
     if (rule.shadow) continue;
-    const fired = decision.source === 'yaml_session' && decision.name === rule.id;
+    const fired = exceeds(rule.limits, call.tool, counters);
     const { id, effect, tags } = rule;
-    const message = fired ? decision.reason : null;
+    const message = fired ? rule.message : null;
     entries.push({
       id,
       type: 'session_contract',
@@ -198,5 +191,5 @@ function sessionEntries(
       ...(traced ? { trace: null } : {}),
     });
   }
-  return isLimit ? decision.name : null;
+  return limitDecision(bundle, call, counters)?.name ?? null;
 }

@@ -67,7 +67,34 @@ describe('dryRun', () => {
       deciding_contract: 's',
       contracts_evaluated: [{ id: 's', type: 'session_contract', fired: true, message: 'spent' }],
     });
-    expect(counted(2, 2)).toMatchObject({ verdict: 'deny', deciding_contract: 's' });
+    expect(counted(2, 2)).toMatchObject({
+      verdict: 'deny',
+      deciding_contract: 's',
+      contracts_evaluated: [{ id: 's', matched: false, fired: true, message: 'spent' }],
+    });
+  });
+
+  it('lists a spent session contract as fired, whichever rule decides', () => {
+    const session = (id: string, limits: string) =>
+      `  - {id: ${id}, type: session, limits: {${limits}}, then: {effect: deny, message: ${id} is spent}}\n`;
+    const limits = `${session('few', 'max_attempts: 3')}${session('fewer', 'max_attempts: 2')}${session('many', 'max_attempts: 9')}`;
+    const counters = { attempts: 3, executions: 0, toolExecutions: 0 };
+    const expected = [
+      { id: 'few', fired: true, message: 'few is spent' },
+      { id: 'fewer', fired: true, message: 'fewer is spent' },
+      { id: 'many', fired: false, message: null },
+    ];
+    // As for live calls, the smallest limit decides.
+    expect(dryRun(compiled(bundleOf(limits)), call, { session: counters })).toMatchObject({
+      verdict: 'deny',
+      deciding_contract: 'fewer',
+      contracts_evaluated: expected,
+    });
+    expect(dryRun(compiled(bundleOf(pre('a') + limits)), call, { session: counters })).toMatchObject({
+      verdict: 'deny',
+      deciding_contract: 'a',
+      contracts_evaluated: [{ id: 'a', fired: true }, ...expected],
+    });
   });
 
   it('redacts a value once for all conditions of a call that show it, and anew for the next call', () => {
