@@ -165,6 +165,27 @@ it("names the library's contract, whichever of its entries in the document gover
   ]);
 });
 
+it("names a version's contracts by its own record, also where another tenant deployed the same text", async () => {
+  await addContract(t, user, 'many', {
+    definition: { ...definition(), tool: undefined, tools: ['read', 'write'] },
+  });
+  await addComposition(t, user, 'team', ['many']);
+  const named = { params: { name: 'team' } };
+  const { yaml_content } = (await t.call('previewComposition', named, user)).body;
+  const other = await t.tenant();
+  const { version } = (await t.call('uploadBundle', { body: { yaml_content } }, other)).body;
+  const params = { name: 'team', version: String(version) };
+  await t.call('deployBundle', { params, body: { env: 'production' } }, other);
+  await t.call('deployComposition', named, user);
+  const contractsFor = async (caller: UserCaller) => {
+    await ingest([event('read'), event('write')], t.key(caller));
+    const { body } = await t.call('agentCoverage', { params: { agent_id: 'agent-1' } }, caller);
+    return body.tools.map(({ contract_name }) => contract_name);
+  };
+  expect(await contractsFor(other)).toEqual(['many', 'many-2']);
+  expect(await contractsFor(user)).toEqual(['many', 'many']);
+});
+
 it('of a contract with two tools agree with searches, filters and what needs attention', async () => {
   await addContract(t, user, 'many', {
     definition: { ...definition(), tool: undefined, tools: ['read', 'write'] },

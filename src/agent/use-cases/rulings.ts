@@ -65,6 +65,9 @@ export interface Rulings {
 
 type Ports = Pick<AppPorts, 'store' | 'actors' | 'evaluator' | 'ruleSets'>;
 
+const versionKey = ({ tenantId, bundleName, version }: Deployment): string =>
+  JSON.stringify([tenantId, bundleName, version]);
+
 class EffectiveContracts implements Rulings {
   readonly #ports: Ports;
   readonly #documents = new BoundedMap<readonly DeclaredContract[]>(maxDocuments);
@@ -148,8 +151,10 @@ class EffectiveContracts implements Rulings {
   /** The contracts of a deployed document; none of one that cannot be read. @throws HubError overloaded, unavailable */
   async #contractsOf(deployment: Deployment): Promise<readonly DeclaredContract[]> {
     const { store, evaluator } = this.#ports;
-    const { tenantId, revisionHash, bundleName, version } = deployment;
-    const cached = this.#documents.get(revisionHash, 0);
+    const { tenantId, bundleName, version } = deployment;
+    // Not by the hash: another version of the same text has another record.
+    const key = versionKey(deployment);
+    const cached = this.#documents.get(key, 0);
     if (cached) return cached;
     const yaml = await store.bundles.getYaml(tenantId, bundleName, version);
     if (yaml === null) return [];
@@ -162,14 +167,13 @@ class EffectiveContracts implements Rulings {
     } catch (error) {
       if (!(error instanceof HubError) || error.code !== 'unprocessable') throw error;
     }
-    this.#documents.set(revisionHash, contracts, Number.POSITIVE_INFINITY);
+    this.#documents.set(key, contracts, Number.POSITIVE_INFINITY);
     return contracts;
   }
 
   async #rulingOfDeployed(deployment: Deployment): Promise<Ruling> {
-    const { revisionHash, bundleName } = deployment;
     const contracts = await this.#contractsOf(deployment);
-    return this.#compiledRulings.of(`${revisionHash} ${bundleName}`, () => rulingOf(bundleName, contracts));
+    return this.#compiledRulings.of(versionKey(deployment), () => rulingOf(deployment.bundleName, contracts));
   }
 
   /**
@@ -182,7 +186,7 @@ class EffectiveContracts implements Rulings {
     const current = await deployments.listAllCurrent(tenantId);
     const versions = new Map<string, Deployment>();
     for (const deployment of [...past.items].reverse().concat(current)) {
-      const key = JSON.stringify([tenantId, deployment.bundleName, deployment.version]);
+      const key = versionKey(deployment);
       versions.delete(key);
       versions.set(key, deployment);
     }
