@@ -34,12 +34,15 @@ const latestOf = `SELECT ${contracts.columns} FROM contracts WHERE tenant_id = ?
 const usersOf = `SELECT c.id, c.name FROM composition_contracts u JOIN compositions c ON c.id = u.composition_id
   WHERE u.tenant_id = ? AND u.contract_id = ? ORDER BY c.name LIMIT ? OFFSET ?`;
 
-/** Latest versions from newest to oldest, in portions: those before a time and a row. */
+/**
+ * Latest versions from newest to oldest, in portions: those before a time and a row. Rows above `?4` came after the
+ * first portion: a new version would otherwise take its contract out of the later ones.
+ */
 const portion = 200;
 const portionOf = `SELECT rowid, created_at, type, name, description, contract_id, tags FROM contracts c
-  WHERE tenant_id = ?1 AND (created_at < ?2 OR (created_at = ?2 AND rowid < ?3))
+  WHERE tenant_id = ?1 AND (created_at < ?2 OR (created_at = ?2 AND rowid < ?3)) AND rowid <= ?4
     AND version = (SELECT max(version) FROM contracts l
-      WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id)
+      WHERE l.tenant_id = c.tenant_id AND l.contract_id = c.contract_id AND l.rowid <= ?4)
   ORDER BY created_at DESC, rowid DESC LIMIT ${portion}`;
 
 const latestVersion = (db: Database, tenantId: string, contractId: string) =>
@@ -88,9 +91,10 @@ function updateContract(
 
 /** Latest versions from newest to oldest, until `take` returns true after a portion. */
 function* eachLatest(db: Database, tenantId: string, take: (rows: readonly Row[]) => boolean): Steps<void> {
+  const newestRow = Number(db.get('SELECT max(rowid) FROM contracts')?.[0]);
   let last: Row | undefined = [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
   while (last) {
-    const rows = db.all(portionOf, [tenantId, Number(last[1]), Number(last[0])]);
+    const rows = db.all(portionOf, [tenantId, Number(last[1]), Number(last[0]), newestRow]);
     last = take(rows) || rows.length < portion ? undefined : rows.at(-1);
     yield;
   }

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { agentStore } from '../../../adapters/sqlite/agents.ts';
 import { approvalStore } from '../../../adapters/sqlite/approvals.ts';
 import { appendNotes, auditStore } from '../../../adapters/sqlite/audit.ts';
+import { contractStore } from '../../../adapters/sqlite/contracts.ts';
 import { Database } from '../../../adapters/sqlite/database.ts';
 import { exportStore } from '../../../adapters/sqlite/exports.ts';
 import { runStore } from '../../../adapters/sqlite/runs.ts';
@@ -12,9 +13,10 @@ import { isSteps, type Steps } from '../../../adapters/sqlite/sync.ts';
 import type { AgentQuery } from '../../../src/agent/port.ts';
 import type { AgentPlace, RegistrationSummary } from '../../../src/agent/record.ts';
 import type { AuditNote } from '../../../src/audit/record.ts';
+import type { ContractVersion } from '../../../src/contract/record.ts';
 import type { RunPlace } from '../../../src/run/record.ts';
 import type { Page } from '../../../src/shared/ports/page.ts';
-import { t0, uuid } from '../../conformance/fixtures.ts';
+import { aContract, t0, uuid } from '../../conformance/fixtures.ts';
 import { itAtNight } from '../../runs.ts';
 
 let db: Database;
@@ -65,6 +67,25 @@ it('runs of a status are found a few thousand at a time, each once, with how man
   expect(passed.items.map(({ sessionId }) => sessionId)).toEqual(seen.slice(6));
   const usual = walked(runStore(db).list(tenantId, { env: null }, { limit: 50, offset: 0 }, time));
   expect(usual).toMatchObject({ steps: 1, result: { total: 9_000, more: true } });
+});
+
+it('contracts are listed with one that has a new version between two steps, each once', () => {
+  const { list, listTags, create, update } = contractStore(db);
+  const tenantId = uuid();
+  for (let i = 0; i < 450; i++)
+    create(aContract({ tenantId, contractId: `c${i}`, createdAt: t0 + i, tags: [`tag-${i}`] }));
+  const page = { limit: 1000, offset: 0 };
+  for (const [read, idOf] of [
+    [() => list(tenantId, {}, page), (one: unknown) => (one as ContractVersion).contractId],
+    [() => listTags(tenantId, page), String],
+  ] as const) {
+    const steps = read() as Steps<Page<unknown>>;
+    let step = steps.next();
+    update(tenantId, 'c3', { tags: ['tag-3'] }, { id: uuid(), createdBy: 'ann', createdAt: t0 + 1000 });
+    while (!step.done) step = steps.next();
+    const ids = step.value.items.map(idOf);
+    expect([ids.length, new Set(ids).size]).toEqual([450, 450]);
+  }
 });
 
 it('approvals are counted some at a time, each once', () => {
