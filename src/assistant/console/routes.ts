@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { limits } from '../../admission/limit.ts';
 import { instant, intQuery, line, text } from '../../http/contract/fields.ts';
-import { routes } from '../../http/contract/route.ts';
+import { documentBody, routes } from '../../http/contract/route.ts';
 import { aiDayRecord, aiProviders } from '../record.ts';
 
 export const aiProvider = z.enum(aiProviders);
@@ -43,6 +43,7 @@ const assist = {
   envs: 'none',
   tag: 'ai',
   body: conversation,
+  bodyLimit: documentBody,
   limits: [limits.aiQuestions],
   status: 200,
   media: 'text/event-stream',
@@ -152,6 +153,7 @@ export const aiRoutes = routes({
       definition_yaml: text(50_000, 1),
       tags: z.array(line(64)).max(20).nullish(),
     }),
+    bodyLimit: documentBody,
     limits: [limits.aiQuestions],
     status: 200,
     reply: z.object({ description: z.string() }),
