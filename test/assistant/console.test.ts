@@ -440,6 +440,18 @@ then: {effect: deny, message: no}`;
     expect((await events()).map(({ kind }) => kind)).toEqual(['text', 'used']);
   });
 
+  it('that nobody waits for is counted as far as the provider reported it', async () => {
+    await put({ provider: 'hosted_a', model: 'priced' });
+    provider.play({ text: ['a'], usage: { input: 5_000, output: 9 }, then: 'silence' });
+    const gone = new AbortController();
+    const answer = await begin('x', null, gone);
+    await answer.next();
+    const next = answer.next();
+    gone.abort();
+    await next;
+    expect(await usage()).toMatchObject({ query_count: 1, total_input_tokens: 5_000, total_cost_usd: 0.01001 });
+  });
+
   it('is asked for 20 times a minute', async () => {
     await put();
     provider.play({});

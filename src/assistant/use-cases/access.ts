@@ -47,6 +47,12 @@ export const noModel = 'No AI model is configured. Choose one in the AI settings
 
 type RequestUse = Omit<AiQuestionUse, 'durationMs'>;
 
+const sumOf = (before: RequestUse, { inputTokens, outputTokens, cost }: RequestUse): RequestUse => ({
+  inputTokens: before.inputTokens + inputTokens,
+  outputTokens: before.outputTokens + outputTokens,
+  cost: cost === null ? before.cost : (before.cost ?? 0) + cost,
+});
+
 /** A question that is open. Its figures are the sum of its requests. */
 class OpenQuestion implements AiQuestion {
   readonly target: AiTarget;
@@ -84,21 +90,16 @@ class OpenQuestion implements AiQuestion {
 
   async *ask(request: Parameters<AiQuestion['ask']>[0]): AsyncGenerator<AiEvent> {
     const { target, signal } = this;
-    let use: RequestUse = { inputTokens: 0, outputTokens: 0, cost: null };
+    const before = this.#sum;
     try {
       const whole = { ...request, target, timeoutMs: Math.min(silenceMs, this.#totalMs), signal };
       for await (const event of this.#ports.models.ask(whole)) {
-        if (event.kind === 'usage') use = event;
+        // At once: a caller who leaves ends the question before this request returns.
+        if (event.kind === 'usage') this.#sum = sumOf(before, event);
         yield event;
       }
     } catch (error) {
       throw this.#isLate && error instanceof AiError ? new AiError('timeout') : error;
-    } finally {
-      this.#sum = {
-        inputTokens: this.#sum.inputTokens + use.inputTokens,
-        outputTokens: this.#sum.outputTokens + use.outputTokens,
-        cost: use.cost === null ? this.#sum.cost : (this.#sum.cost ?? 0) + use.cost,
-      };
     }
   }
 
