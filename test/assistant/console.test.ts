@@ -1,9 +1,10 @@
 // AI assistance: who provides it, with which key, what it used, and answers in which the model tries what it writes.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { AssistEvent } from '../../src/assistant/use-cases/conversation.ts';
 import { wrapped } from '../../src/assistant/use-cases/tools.ts';
 import type { Streamed } from '../../src/http/contract/call.ts';
 import { principalOf } from '../../src/http/contract/principal.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { type FakeProvider, startProvider } from '../ai-provider.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -414,6 +415,31 @@ then: {effect: deny, message: no}`;
     expect(question).toEqual({ role: 'user', content: 'What now?' });
   });
 
+  it('has contracts for its context where the tools cannot be read, and tools where contracts cannot', async () => {
+    await put();
+    const definition = { tool: 'x', when: {}, then: { effect: 'deny', message: 'm' } };
+    const body = { contract_id: 'mine', name: 'Mine', type: 'pre', definition };
+    await t.call('createContract', { body }, user);
+    const { store } = t.hub;
+    const unavailable = new HubError('search_timeout', 'Too slow.');
+    vi.spyOn(store.events, 'facets').mockRejectedValueOnce(unavailable);
+    provider.play({});
+    await events();
+    expect(provider.requests[0]?.body.messages[1].content).toContain('"mine"');
+    const tools = { toolName: { top: [{ value: 'send_mail', count: 1 }] } };
+    vi.spyOn(store.events, 'facets').mockResolvedValueOnce({ by: tools } as never);
+    vi.spyOn(store.contracts, 'list').mockRejectedValueOnce(unavailable);
+    provider.play({});
+    await events();
+    expect(provider.requests[0]?.body.messages[1].content).toContain('send_mail');
+  });
+
+  it('ends without use where the provider reported none', async () => {
+    await put();
+    provider.play({ text: ['a'], usage: { input: 0, output: 0 } });
+    expect(await events()).toEqual([{ kind: 'text', text: 'a' }]);
+  });
+
   it('that fails says why in words of the hub, after the text that came', async () => {
     await put();
     provider.play({ text: ['half'], then: 'error', usage: { input: 9, output: 9 } });
@@ -449,7 +475,11 @@ then: {effect: deny, message: no}`;
     const next = answer.next();
     gone.abort();
     await next;
-    expect(await usage()).toMatchObject({ query_count: 1, total_input_tokens: 5_000, total_cost_usd: 0.01001 });
+    expect(await usage()).toMatchObject({
+      query_count: 1,
+      total_input_tokens: 5_000,
+      total_cost_usd: 0.01001,
+    });
   });
 
   it('is asked for 20 times a minute', async () => {

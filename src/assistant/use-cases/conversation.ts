@@ -29,7 +29,7 @@ export interface Conversation {
   readonly currentYaml: string | null;
 }
 
-/** Events of an answer, in order. The last one is `failed` after a failure, else `used`. */
+/** Events of an answer, in order. The last one is `failed` after a failure, else `used` if any tokens were reported. */
 export type AssistEvent =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'toolStarted'; readonly id: string; readonly tool: string }
@@ -149,17 +149,22 @@ class ConversationAssistant implements Assistant {
     const { clock, store, log } = this.#ports;
     const { tenantId } = principal;
     const since = clock.now() - weekMs;
+    const without = (err: unknown): readonly [] => {
+      log.warn({ err }, 'cannot read context data for an AI question; it is sent without them');
+      return [];
+    };
     const [contracts, tools] = await Promise.all([
-      store.contracts.list(tenantId, {}, { limit: maxContracts, offset: 0 }).then(({ items }) => items),
+      store.contracts
+        .list(tenantId, {}, { limit: maxContracts, offset: 0 })
+        .then(({ items }) => items)
+        .catch(without),
       store.events
         .facets(tenantId, { env: listedEnvs(principal, null), since }, maxTools)
         .then(({ by }) =>
           by.toolName.top.map(({ value, count }) => ({ name: value.slice(0, 255), calls: count })),
-        ),
-    ]).catch((err: unknown) => {
-      log.warn({ err }, 'cannot read context data for an AI question; it is sent without them');
-      return [[], []] as const;
-    });
+        )
+        .catch(without),
+    ]);
     return contextMessage({ contracts, tools, currentYaml }, mark);
   }
 
@@ -226,7 +231,8 @@ class ConversationAssistant implements Assistant {
   ): AsyncGenerator<AssistEvent> {
     try {
       yield* this.#answer(question, principal, conversation);
-      yield { kind: 'used', model: question.target.model, use: question.used() };
+      const use = question.used();
+      if (use.inputTokens + use.outputTokens > 0) yield { kind: 'used', model: question.target.model, use };
     } catch (error) {
       if (!(error instanceof AiError)) this.#ports.log.error({ err: error }, 'an AI answer failed');
       const message = error instanceof AiError ? error.message : 'The AI assistant failed. Try again.';
