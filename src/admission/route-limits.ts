@@ -108,13 +108,14 @@ class RequestLimits implements RouteLimits {
     if (this.#refusal !== null && !this.#route.canRepeatOverLimit) throw this.#refusal;
   }
 
-  /** The refusal of the first full limit; null: all are counted. */
+  /** The refusal of the first full limit, which leaves none counted; null: all are counted. */
   async #countDeclared(): Promise<HubError | null> {
     try {
       for (const limit of this.#declared)
         if (!limit.byHandler) await this.#count(limit, withEnv(this.#subject));
       return null;
     } catch (error) {
+      await this.giveBack();
       if (error instanceof HubError && error.code === 'rate_limited') return error;
       throw error;
     }

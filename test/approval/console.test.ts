@@ -97,6 +97,13 @@ it('are limited per key and client address, however many agents it names', async
   expect((await ask({}, { ...key, network: '203.0.113.10' })).status).toBe('pending');
 });
 
+it('that are refused for their key do not count for their agent', async () => {
+  for (let i = 0; i < 600; i++)
+    await t.hub.limits.hit(`approvals-key:${key.keyId}/${key.network}`, 600, 60_000);
+  for (let i = 0; i < 10; i++) await expect(ask()).rejects.toMatchObject({ code: 'rate_limited' });
+  expect((await ask({}, { ...key, network: '203.0.113.10' })).status).toBe('pending');
+});
+
 it('are decided once, by the signed-in user whatever the body says', async () => {
   const { id } = await ask();
   const decide = (approved: boolean) =>
