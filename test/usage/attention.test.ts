@@ -221,6 +221,13 @@ it('is a store with little room, or one that refuses writes, for admins', async 
   }
 });
 
+it('is no store for admins while the installation has several tenants', async () => {
+  await t.tenant();
+  const storage = { state: 'low', freeBytes: 700, totalBytes: 9_000, reserveBytes: 512 } as const;
+  vi.spyOn(t.hub.health, 'storage').mockReturnValue(storage);
+  expect(await attention()).toEqual([]);
+});
+
 it('is a token of a service account in its last 14 days, for admins', async () => {
   const roles = [{ role: 'viewer', env: '*' }];
   const { body: account } = await t.call('createServiceAccount', { body: { name: 'ci', roles } }, user);

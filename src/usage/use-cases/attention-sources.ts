@@ -336,9 +336,10 @@ export async function expiringKeys(
   return [...ofKeys, ...ofAccounts];
 }
 
-export async function storeTrouble({ health }: AttentionPorts): Promise<readonly AttentionItem[]> {
+/** The disk belongs to the installation: its trouble is an item while the installation has one tenant. */
+export async function storeTrouble({ health, store }: AttentionPorts): Promise<readonly AttentionItem[]> {
   const { state, freeBytes } = health.storage();
-  if (state === 'ok') return [];
+  if (state === 'ok' || (await store.tenants.hasSeveral())) return [];
   return [
     {
       kind: 'store',
