@@ -66,10 +66,10 @@ export function waitingApprovals(
   return {
     async listDeadlines(tenantId, env) {
       const rows = await approvals
-        .find({ tenantId, env, status: 'pending' }, { projection: { deadline: 1 } })
+        .find({ tenantId, env, status: 'pending' }, { projection: { createdAt: 1, deadline: 1 } })
         .sort({ deadline: 1, arrival: 1 })
         .toArray();
-      return rows.map(({ _id, deadline }) => ({ id: _id, deadline }));
+      return rows.map(({ _id, createdAt, deadline }) => ({ id: _id, createdAt, deadline }));
     },
     async listDue(now, limit, skip = 0) {
       const rows = await approvals

@@ -123,11 +123,15 @@ const waitingApprovals = (
   listDeadlines: (tenantId, env) =>
     db
       .all(
-        `SELECT id, deadline FROM approvals WHERE tenant_id = ? AND env = ? AND status = 'pending'
+        `SELECT id, created_at, deadline FROM approvals WHERE tenant_id = ? AND env = ? AND status = 'pending'
            ORDER BY deadline`,
         [tenantId, env],
       )
-      .map(([id, deadline]) => ({ id: String(id), deadline: Number(deadline) })),
+      .map(([id, createdAt, deadline]) => ({
+        id: String(id),
+        createdAt: Number(createdAt),
+        deadline: Number(deadline),
+      })),
   listDue: (now, limit, skip = 0) =>
     db
       .all(

@@ -119,8 +119,11 @@ export interface ApprovalStore {
   release(tenantId: string, personId: string): Promise<readonly Approval[]>;
   /** Times out if pending and due: the approval when this call did it, else null. */
   expire(tenantId: string, id: string, now: number): Promise<Approval | null>;
-  /** All pending of an environment, for its actor's timers; earliest deadline first. */
-  listDeadlines(tenantId: string, env: Env): Promise<readonly Pick<Approval, 'id' | 'deadline'>[]>;
+  /** All pending of an environment; earliest deadline first. */
+  listDeadlines(
+    tenantId: string,
+    env: Env,
+  ): Promise<readonly Pick<Approval, 'id' | 'createdAt' | 'deadline'>[]>;
   /**
    * Pending approvals whose deadline has come, over all tenants; earliest first, without the first `skip` of them (0 by
    * default).

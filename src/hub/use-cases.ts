@@ -147,7 +147,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   coverage: createCoverage({ ...ports, rulings: internal.rulings }),
   agentTimelines: createAgentTimelines({ ...ports, rulings: internal.rulings }),
   histories: createHistories({ ...ports, rulings: internal.rulings }),
-  attention: createAttention({ ...ports, rulings: internal.rulings, vocabularies: published.vocabularies }),
+  attention: createAttention({ ...ports, ...published, rulings: internal.rulings }),
   series: createSeriesReader({ ...ports, rulings: internal.rulings }),
   statistics: new Statistics({ ...ports, sampleRuns: published.sampleRuns, rulings: internal.rulings }),
   approvalGroups: createApprovalGroups(ports),

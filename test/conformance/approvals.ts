@@ -322,10 +322,10 @@ export function approvalsContract(name: string, open: Open): void {
       const staging = anApproval({ tenantId, env: 'staging' });
       for (const approval of [...made, gone, staging]) await approvals.request(approval);
       await approvals.decide(tenantId, gone.id, yes, t0);
-      const idAndDeadline = ({ id, deadline }: Approval) => ({ id, deadline });
-      const wanted = [made[1], made[2], made[0]].flatMap((one) => one ?? []).map(idAndDeadline);
+      const times = ({ id, createdAt, deadline }: Approval) => ({ id, createdAt, deadline });
+      const wanted = [made[1], made[2], made[0]].flatMap((one) => one ?? []).map(times);
       expect(await approvals.listDeadlines(tenantId, 'production')).toEqual(wanted);
-      expect(await approvals.listDeadlines(tenantId, 'staging')).toEqual([idAndDeadline(staging)]);
+      expect(await approvals.listDeadlines(tenantId, 'staging')).toEqual([times(staging)]);
       expect(await approvals.listDeadlines(uuid(), 'production')).toEqual([]);
     });
 

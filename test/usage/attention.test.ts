@@ -228,6 +228,28 @@ it('is no store for admins while the installation has several tenants', async ()
   expect(await attention()).toEqual([]);
 });
 
+it('is an urgent approval behind many that end earlier and are new', async () => {
+  const ask = (tool_name: string, timeout: number, agentId: string) => {
+    const body = { tool_name, message: 'm', timeout };
+    return t.call('createApproval', { body }, t.key(user, 'production', agentId));
+  };
+  await ask('urgent', 3_600, 'urgent');
+  await t.clock.advance(3_000_000);
+  for (let i = 0; i < 20; i++) await ask('new', 420, `new-${i}`);
+  expect((await attention()).map(({ kind, subject }) => [kind, subject.name])).toEqual([
+    ['approval_deadline', 'urgent'],
+  ]);
+});
+
+it('is no approval of the sample run, and the overview leaves its deadline out', async () => {
+  await t.call('makeSampleRun', {}, user);
+  await t.clock.advance(80_000_000);
+  expect(await attention()).toEqual([]);
+  const now = t.clock.now();
+  const query = { compare: 'previous', since: iso(now - 3_600_000) };
+  expect((await t.call('statsOverview', { query }, user)).body).toMatchObject({ next_deadline: null });
+});
+
 it('is a token of a service account in its last 14 days, for admins', async () => {
   const roles = [{ role: 'viewer', env: '*' }];
   const { body: account } = await t.call('createServiceAccount', { body: { name: 'ci', roles } }, user);

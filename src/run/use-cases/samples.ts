@@ -36,6 +36,8 @@ export interface SampleRuns {
   ensure(principal: Principal, count: CountLimit): Promise<SampleRun & { readonly created: boolean }>;
   /** Removes its run, events and approval; its ruleset stays. Safe to repeat. @throws HubError rate_limited */
   remove(principal: Principal, count: CountLimit): Promise<void>;
+  /** The id of its approval, also while there is none. */
+  approvalIdOf(tenantId: string): string;
   /** Its approvals that wait: what a count of the workspace's pending approvals leaves out. 0 or 1. */
   pending(tenantId: string, env: EnvFilter): Promise<number>;
 }
@@ -81,12 +83,16 @@ class WorkspaceSamples implements SampleRuns {
     await this.#underWay.get(tenantId, clock.monotonic())?.catch(() => undefined);
     // The approval goes last: as long as it is there, the run can be made again as it was.
     await store.events.removeSample(tenantId);
-    await store.approvals.remove(tenantId, this.#runOf(tenantId).approvalId);
+    await store.approvals.remove(tenantId, this.approvalIdOf(tenantId));
+  }
+
+  approvalIdOf(tenantId: string): string {
+    return this.#idOf(tenantId, 'approval');
   }
 
   async pending(tenantId: string, envFilter: EnvFilter): Promise<number> {
     if (!isInFilter(envFilter, env)) return 0;
-    const approval = await this.#ports.store.approvals.get(tenantId, this.#runOf(tenantId).approvalId);
+    const approval = await this.#ports.store.approvals.get(tenantId, this.approvalIdOf(tenantId));
     return approval?.status === 'pending' && approval.deadline > this.#ports.clock.now() ? 1 : 0;
   }
 
@@ -100,7 +106,7 @@ class WorkspaceSamples implements SampleRuns {
       sessionId,
       runId: this.#ports.secrets.namedUuid(tenantId, 'sample-run'),
       rulesetName: sample.rulesetName,
-      approvalId: this.#idOf(tenantId, 'approval'),
+      approvalId: this.approvalIdOf(tenantId),
     };
   }
 

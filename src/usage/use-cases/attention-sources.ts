@@ -9,6 +9,7 @@ import { policyVersionOf } from '../../event/record.ts';
 import type { EventFilter } from '../../event/rules/filter.ts';
 import { withContractEntries } from '../../event/rules/query/contract-entries.ts';
 import { envOfDelivery } from '../../notification/port/channels.ts';
+import type { SampleRuns } from '../../run/use-cases/samples.ts';
 import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import type { Env } from '../../shared/ids.ts';
 import { refuses } from '../../shared/storage.ts';
@@ -18,6 +19,7 @@ import type { AttentionItem } from '../record.ts';
 export type AttentionPorts = Pick<AppPorts, 'store' | 'actors' | 'clock' | 'health'> & {
   readonly rulings: Pick<Rulings, 'entries'>;
   readonly vocabularies: Pick<Vocabularies, 'ofDeployment'>;
+  readonly sampleRuns: Pick<SampleRuns, 'approvalIdOf'>;
 };
 
 /** Items of one source, at most. */
@@ -28,22 +30,24 @@ const soonMs = 5 * minuteMs;
 const soonPart = 0.2;
 
 export async function approvalDeadlines(
-  { store, clock }: AttentionPorts,
+  { store, clock, sampleRuns }: AttentionPorts,
   tenantId: string,
   env: Env,
 ): Promise<readonly AttentionItem[]> {
   const now = clock.now();
-  const pending = [...(await store.approvals.listDeadlines(tenantId, env))]
-    .filter(({ deadline }) => deadline > now)
-    .sort((a, b) => a.deadline - b.deadline);
+  const sampleId = sampleRuns.approvalIdOf(tenantId);
+  const urgent = (await store.approvals.listDeadlines(tenantId, env)).filter(
+    ({ id, createdAt, deadline }) => {
+      const left = deadline - now;
+      return left > 0 && (left < soonMs || left < soonPart * (deadline - createdAt)) && id !== sampleId;
+    },
+  );
   const first = await Promise.all(
-    pending.slice(0, maxItems).map(({ id }) => store.approvals.get(tenantId, id)),
+    urgent.slice(0, maxItems).map(({ id }) => store.approvals.get(tenantId, id)),
   );
   return first.flatMap((approval) => {
     if (approval === null) return [];
     const { id, toolName, agentId, createdAt, deadline, contractName } = approval;
-    const left = deadline - now;
-    if (left >= soonMs && left >= soonPart * (deadline - createdAt)) return [];
     return {
       kind: 'approval_deadline' as const,
       severity: 'high' as const,

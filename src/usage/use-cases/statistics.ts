@@ -47,12 +47,12 @@ export interface RangeOverview {
   readonly previous: CallCounts;
   /** `registered`: registered agents; the others count connected ones. */
   readonly agents: FleetNumbers & { readonly registered: number };
-  /** Of the pending approvals the first to expire; null: none is pending. Epoch milliseconds. */
+  /** Of the pending approvals the first to expire, without the sample run's; null: none. Epoch milliseconds. */
   readonly nextDeadline: number | null;
 }
 
 type Ports = Pick<AppPorts, 'store' | 'clock' | 'actors'> & {
-  readonly sampleRuns: Pick<SampleRuns, 'pending'>;
+  readonly sampleRuns: Pick<SampleRuns, 'approvalIdOf' | 'pending'>;
   readonly rulings: Pick<Rulings, 'entries' | 'entryNames'>;
 };
 
@@ -77,7 +77,7 @@ export class Statistics {
     principal: Principal,
     { env, since, until }: SeriesRange & { readonly env: Env | null },
   ): Promise<RangeOverview> {
-    const { store, actors, clock } = this.#ports;
+    const { store, actors, clock, sampleRuns } = this.#ports;
     requireRole(principal, 'viewer');
     checkRange({ since, until });
     const { tenantId } = principal;
@@ -103,7 +103,11 @@ export class Statistics {
       ...envs.map((one) => actors.ask('environment', environmentKey(tenantId, one), 'fleet', null)),
     ]);
     const now = clock.now();
-    const deadlines = pending.flatMap((all) => all.map(({ deadline }) => deadline)).filter((at) => at > now);
+    const sampleId = sampleRuns.approvalIdOf(tenantId);
+    const deadlines = pending
+      .flat()
+      .filter(({ id, deadline }) => deadline > now && id !== sampleId)
+      .map(({ deadline }) => deadline);
     return {
       calls,
       previous,
