@@ -265,7 +265,8 @@ export function mongoAgents(
     listManifests: (tenantId, agentIds) => manifestsOf(agents, tenantId, agentIds),
     async updateManifest(tenantId, manifest, now) {
       const live = { ...one(tenantId, manifest.agentId), retiredAt: null };
-      await agents.updateOne(live, { $set: { manifest: manifestText({ ...manifest, updatedAt: now }) } });
+      const stored = { manifest: manifestText({ ...manifest, updatedAt: now }) };
+      return (await agents.updateOne(live, { $set: stored })).matchedCount > 0;
     },
     async report(tenantId, env, report) {
       await reported({ tenantId, env, ...report });

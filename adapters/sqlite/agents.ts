@@ -128,12 +128,11 @@ export function agentStore(db: Database): Sync<AgentStore> {
           ) > 0,
       ),
     listManifests: (tenantId, agentIds) => manifestsOf(db, tenantId, agentIds),
-    updateManifest(tenantId, manifest, now) {
+    updateManifest: (tenantId, manifest, now) =>
       db.run(
         'UPDATE registrations SET manifest = ? WHERE tenant_id = ? AND agent_id = ? AND retired_at IS NULL',
         [manifestText({ ...manifest, updatedAt: now }), tenantId, manifest.agentId],
-      );
-    },
+      ) > 0,
     count(tenantId, lastEnv = null) {
       const where = envClause(lastEnv, 'last_env');
       const sql = `SELECT count(*) FROM registrations WHERE tenant_id = ? AND retired_at IS NULL ${where.sql}`;

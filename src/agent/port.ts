@@ -96,8 +96,8 @@ export interface AgentStore {
   ): Promise<readonly string[]>;
   /** The manifests of those of these agents that sent one, in no particular order. At most some hundred agents. */
   listManifests(tenantId: string, agentIds: readonly string[]): Promise<readonly AgentManifest[]>;
-  /** Replaces the manifest of an agent that is registered. */
-  updateManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<void>;
+  /** Replaces the manifest of an agent that is registered. False: the agent is not, and nothing is stored. */
+  updateManifest(tenantId: string, manifest: AgentManifest, now: number): Promise<boolean>;
   /**
    * Keeps the newest report per (tenant, env, agent, bundle), of an agent that is registered, for its newest
    * `maxReportedBundles` bundles; an older one changes nothing.

@@ -269,7 +269,7 @@ it('beyond what a tenant may have are served all the same, and the list says how
     timestamp: new Date(t.clock.now()).toISOString(),
   };
   const stored = await t.call('ingestEvents', { body: { events: [event], agent_manifest } }, key);
-  expect(stored.body).toEqual({ accepted: 1, duplicates: 0 });
+  expect(stored.body).toEqual({ accepted: 1, duplicates: 0, manifest: 'refused' });
   const report = { policy_version: 'v1' };
   expect((await t.call('reportVersion', { body: report }, t.key(user, 'production', 'agent-5'))).status).toBe(
     200,

@@ -111,7 +111,7 @@ export function agentsContract(name: string, open: Open): void {
       const none = { registration: null, isNew: false };
       const seen = (id: string | null) => agents.noteSeen(tenantId, 'a', 'production', t0, id);
       expect(await seen(null)).toEqual(none);
-      await agents.updateManifest(tenantId, manifest('a'), t0);
+      expect(await agents.updateManifest(tenantId, manifest('a'), t0)).toBe(false);
       await agents.report(tenantId, 'production', {
         agentId: 'a',
         bundleName: null,
@@ -231,7 +231,7 @@ export function agentsContract(name: string, open: Open): void {
       const { agents } = shared.get();
       const tenantId = uuid();
       await agents.noteSeen(tenantId, 'a', 'staging', t0, uuid());
-      await agents.updateManifest(tenantId, manifest('a'), t0);
+      expect(await agents.updateManifest(tenantId, manifest('a'), t0)).toBe(true);
       expect(await agents.get(tenantId, 'a')).toMatchObject({
         manifest: { ...manifest('a'), updatedAt: t0 },
         createdAt: t0,

@@ -65,6 +65,16 @@ describe('a manifest without an event that is stored', () => {
     expect(await storedOf('agent-8')).toMatchObject({ policyVersion: 'v1' });
   });
 
+  it('is stored with events if its agent is registered, and is refused if not', async () => {
+    const eventOf = (agent_id: string) => ({ ...flatEvent('c', 'production'), agent_id });
+    expect(await send('my agent', [eventOf('my agent')])).toEqual({
+      ...{ accepted: 1, duplicates: 0 },
+      manifest: 'refused',
+    });
+    expect(await send('agent-9', [eventOf('agent-9')])).not.toHaveProperty('manifest');
+    expect(await storedOf('agent-9')).toMatchObject({ policyVersion: 'v1' });
+  });
+
   it('is refused for an agent that the key is not bound to, or that cannot be registered', async () => {
     const bound = { ...t.key(user, 'production', null), agentPattern: 'team-a.*' };
     expect(await send('team-b.1', [], bound)).toMatchObject({ manifest: 'refused' });

@@ -135,7 +135,7 @@ export const eventRoutes = routes({
       /** Events that were not stored, the others were; absent when there is none. */
       rejected: z.array(rejected).optional(),
       /**
-       * When the manifest is of another agent than the events, of one that the key is not bound to, or cannot be read.
+       * When the manifest cannot be read, or its agent is not the events', not registered, or not bound to the key.
        */
       manifest: z.literal('refused').optional(),
     }),

@@ -117,19 +117,18 @@ class BatchIntake implements EventIntake {
     count: CountLimit,
     api: EventApi = 'console',
   ): Promise<Taken> {
-    const { clock, meters, lastSeen, store, actors } = this.#ports;
+    const { clock, meters, lastSeen, actors } = this.#ports;
     const { tenantId, env } = principal;
     await count(limits.events, { env, cost: batch.events.length });
     const now = clock.now();
     const { outOfScope, manifest } = takeOutOfScope(principal, batch);
-    const refused = { outOfScope, manifestRefused: manifest === 'refused' };
     meters.events.add([api, 'rejected'], outOfScope.length);
     if (batch.events.length === 0) {
       if (manifest !== null && manifest !== 'refused') {
         await lastSeen.touch(principal, new Set([manifest.agentId]));
-        await store.agents.updateManifest(tenantId, manifest, now);
       }
-      return { accepted: 0, duplicates: 0, ...refused };
+      const manifestRefused = manifest !== null && !(await this.#storeManifest(tenantId, manifest, now));
+      return { accepted: 0, duplicates: 0, outOfScope, manifestRefused };
     }
     const agentIds = [...new Set(batch.events.map(({ agentId }) => agentId))].filter(canBeRegistered);
     const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
@@ -139,18 +138,21 @@ class BatchIntake implements EventIntake {
     meters.events.add([api, 'duplicate'], ingested.duplicates);
     lastSeen.touchLater(principal, agentIds);
     try {
-      if (manifest !== null && manifest !== 'refused') {
-        await store.agents.updateManifest(tenantId, manifest, now);
-      }
+      const manifestRefused = manifest !== null && !(await this.#storeManifest(tenantId, manifest, now));
       if (reports.length > 0) {
         await actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
       }
       await this.#announce(principal, ingested.accepted);
+      return { ...ingested, outOfScope, manifestRefused };
     } catch (error) {
       this.#owe(principal, ingested.accepted);
       throw error;
     }
-    return { ...ingested, ...refused };
+  }
+
+  /** False: it is refused, as is the manifest of an agent that is not registered. */
+  async #storeManifest(tenantId: string, manifest: AgentManifest | 'refused', now: number): Promise<boolean> {
+    return manifest !== 'refused' && this.#ports.store.agents.updateManifest(tenantId, manifest, now);
   }
 
   #owe({ tenantId, env }: Place, accepted: number): void {
