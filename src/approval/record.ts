@@ -35,8 +35,9 @@ export const largeArgs = 65_536;
 const maxAskMessage = 1_000;
 
 const name = line(255);
-const optionalName = { schema: name.nullish() };
 const orEmpty = <T extends z.ZodType>(schema: T) => z.union([z.literal(''), schema]).nullish();
+/** In a request; empty is absent. */
+const optionalName = { schema: orEmpty(name) };
 const jsonBytes = (value: unknown): number => new TextEncoder().encode(JSON.stringify(value)).length;
 /** Control characters other than tab and line feed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is refused
@@ -50,7 +51,7 @@ export const approvalFields = {
   }),
   /** The agent that asks. On the console API, the agent-id header wins; on the hosted API, the field. */
   agentId: field(z.string(), {
-    input: { console: optionalName, hosted: { schema: identifier.nullish() } },
+    input: { console: { schema: name.nullish() }, hosted: { schema: identifier.nullish() } },
   }),
   toolName: field(z.string(), { input: { console: { schema: name }, hosted: { schema: identifier } } }),
   /** Null also if they are stored apart (`argsBytes` > 4,096), or were removed: then replies contain their size. */
@@ -138,7 +139,7 @@ export const approvalFields = {
   /** The call's id in its events: two calls that differ in nothing else are two approvals. */
   callId: field(z.string().nullable(), {
     ...onlyConsole,
-    input: { console: optionalName, hosted: { schema: orEmpty(name) } },
+    input: { console: optionalName, hosted: optionalName },
   }),
   /** Display name of the decider. */
   decidedBy: field(z.string().nullable()),

@@ -97,6 +97,12 @@ it('are limited per key and client address, however many agents it names', async
   expect((await ask({}, { ...key, network: '203.0.113.10' })).status).toBe('pending');
 });
 
+it('have nothing where an optional text is empty', async () => {
+  const texts = { contract_name: '', decision_source: '', session_id: '', call_id: '' };
+  const nothing = { contract_name: null, decision_source: null, session_id: null, call_id: null };
+  expect(await ask(texts)).toMatchObject({ status: 'pending', ...nothing });
+});
+
 it('that are refused for their key do not count for their agent', async () => {
   for (let i = 0; i < 600; i++)
     await t.hub.limits.hit(`approvals-key:${key.keyId}/${key.network}`, 600, 60_000);
@@ -319,7 +325,7 @@ it.each([
   { contracts: Array(51).fill({ name: 'a', message: 'b' }) },
   { principal: 'ada' },
   { session_id: 'x'.repeat(256) },
-  { call_id: '' },
+  { call_id: 'x'.repeat(256) },
 ])('are refused with %o', async (more) => {
   await expect(ask(more)).rejects.toMatchObject({ code: 'validation_failed' });
 });

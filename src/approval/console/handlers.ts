@@ -81,6 +81,10 @@ export async function requestApproval(
     ...askingAgents(caller, call.agentId),
     timeoutEffect: timeoutEffectOf(call.timeoutEffect),
     principal: principalShown(call.principal),
+    decisionSource: call.decisionSource || null,
+    contractName: call.contractName || null,
+    sessionId: call.sessionId || null,
+    callId: call.callId || null,
   };
   const identity = { idempotencyKey };
   return render(
