@@ -93,7 +93,7 @@ const filters = {
   call_id: text(255, 1).optional(),
   /**
    * Text in the agent id, the tool name, the call id, the contract, the reason or a value of the arguments. Case does
-   * not matter. The first 4,096 characters of reason and arguments are searched.
+   * not matter. Of the reason and the arguments, 64 texts are searched: 1,000 characters of each, 4,096 of all.
    */
   search: text(255, 1).optional(),
 };
