@@ -104,7 +104,7 @@ export const channelRoutes = routes({
     role: 'operator',
     envs: 'none',
     tag: 'notifications',
-    summary: 'Deliveries to a channel, newest first; kept for 30 days after their end',
+    summary: 'Deliveries to a channel, newest first',
     params,
     query: z.object({ status: deliveryStatus.optional(), ...paging(1000, 100) }),
     status: 200,
