@@ -165,6 +165,14 @@ export async function announce(pending: Pending, id: string, context: Context): 
   return { reply: null, ...(await announcement(stored ? [stored] : [], context)) };
 }
 
+/** Removes an approval from the store. One with its id may be requested and decided again. */
+export async function remove(pending: Pending, id: string, context: Context): Promise<Outcome<null>> {
+  await context.ports.store.approvals.remove(pending.tenantId, id);
+  forget(pending, id, context);
+  pending.decided.delete(id);
+  return { reply: null };
+}
+
 /** Times out all that is due, whichever timer rang; tries failed writes again. */
 export async function expireDue(pending: Pending, context: Context): Promise<Effects> {
   const now = context.now();

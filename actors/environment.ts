@@ -14,6 +14,7 @@ import {
   isApprovalTimer,
   loadPending,
   type Pending,
+  remove,
   request,
 } from './approvals.ts';
 import { advance, allAttested, missingDeployments } from './current-deployments.ts';
@@ -266,6 +267,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
       decide(pending, id, decision, context, actor),
     expireApproval: ({ pending }, { id }, context) => expire(pending, id, context),
     announceApproval: ({ pending }, { id }, context) => announce(pending, id, context),
+    removeApproval: ({ pending }, { id }, context) => remove(pending, id, context),
 
     join(state, notice, context) {
       const { roster, tenantId, env } = state;

@@ -198,6 +198,8 @@ export type EnvironmentMessages = {
   expireApproval: { body: { readonly id: string }; reply: boolean };
   /** Announces again what an approval came to, unless that was announced: its owner may have died before. */
   announceApproval: { body: { readonly id: string }; reply: null };
+  /** Removes an approval that nobody asked for, as the sample run's. */
+  removeApproval: { body: { readonly id: string }; reply: null };
   /**
    * A stream opened (or is announced again). The reply contains the current deployments that the stream lacks by its
    * policy version. The reply also contains the bundle to follow, which an assignment may have changed since the

@@ -277,6 +277,17 @@ itAtNight('is reused later, also when its approval is over, and goes with its ap
   expect(await approvals()).toMatchObject([{ id: first.approval_id, status: 'pending' }]);
 });
 
+it('has an approval that is decided again at once after a removal', async () => {
+  const decide = async (approval_id: string) =>
+    (await t.call('decideApproval', { params: { approval_id }, body: { approved: true } }, user)).body.status;
+  const { body } = await make();
+  expect(await decide(body.approval_id)).toBe('approved');
+  await expect(decide(body.approval_id)).rejects.toMatchObject({ code: 'conflict' });
+  await t.call('hostedDeleteSampleRun', {}, operator);
+  await make();
+  expect(await decide(body.approval_id)).toBe('approved');
+});
+
 itAtNight('is made anew when a removal ended half-way', async () => {
   const { body } = await make();
   await t.hub.store.approvals.remove(user.tenantId, body.approval_id);

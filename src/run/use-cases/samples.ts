@@ -2,6 +2,7 @@
 // from the workspace. Its approval, whose first insert wins, fixes the time of the run: two callers that make it at
 // once write the same.
 
+import { environmentKey } from '../../../actors/protocol.ts';
 import { type CountLimit, limits } from '../../admission/limit.ts';
 import { pendingApproval } from '../../approval/record.ts';
 import type { Rulesets } from '../../bundle/use-cases/rulesets.ts';
@@ -49,7 +50,7 @@ interface Ensured {
   readonly runId: string;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings'> & {
+type Ports = Pick<AppPorts, 'actors' | 'store' | 'evaluator' | 'clock' | 'secrets' | 'settings'> & {
   readonly rulesets: Pick<Rulesets, 'deploy'>;
   readonly environments: Pick<Environments, 'mayChange' | 'isProtected'>;
 };
@@ -78,12 +79,13 @@ class WorkspaceSamples implements SampleRuns {
   }
 
   async remove({ tenantId }: Principal, count: CountLimit): Promise<void> {
-    const { clock, store } = this.#ports;
+    const { actors, clock, store } = this.#ports;
     await count(limits.sampleRuns);
     await this.#underWay.get(tenantId, clock.monotonic())?.catch(() => undefined);
     // The approval goes last: as long as it is there, the run can be made again as it was.
     await store.events.removeSample(tenantId);
-    await store.approvals.remove(tenantId, this.approvalIdOf(tenantId));
+    const id = this.approvalIdOf(tenantId);
+    await actors.ask('environment', environmentKey(tenantId, env), 'removeApproval', { id });
   }
 
   approvalIdOf(tenantId: string): string {
