@@ -239,6 +239,74 @@ describe('a second stream of one agent', () => {
   });
 });
 
+describe('a change of rules for tags', () => {
+  const mail = { connectionId: 'c-mail', tags: { team: 'mail' } };
+  const join = async (hub: Hub, over: Parameters<Hub['connect']>[1]) => {
+    const { bundleName } = await hub.connect('a1', over);
+    const connectionId = over?.connectionId ?? 'c-a1';
+    await hub.join({ agentId: 'a1', connectionId, bundleName, connectedAt: hub.clock.now() });
+    hub.clock.advance(1);
+    await hub.announced();
+  };
+  const moved = async (hub: Hub) =>
+    (await hub.announced())
+      .filter(({ audience, type }) => audience.endsWith('/production') && type === 'assignment_changed')
+      .map(({ data, streams }) => [data.bundle_name, streams ?? 'all']);
+  const followed = async (hub: Hub) => (await hub.status()).map(({ bundleName }) => bundleName);
+  const patch = (hub: Hub, id: string, bundleName: string) =>
+    change(hub, { action: 'update', id, patch: { bundleName } });
+  async function aTaggedHub() {
+    const hub = await aHub();
+    const { id } = (await change(hub, {
+      action: 'create',
+      rule: rule(hub, { tagMatch: mail.tags }),
+    })) as { readonly id: string };
+    return { hub, id };
+  }
+
+  it('moves no stream without tags after a stream whose tags a rule needs has closed', async () => {
+    const { hub, id } = await aTaggedHub();
+    await join(hub, {});
+    await join(hub, mail);
+    await hub.actors.ask('agent', hub.agentKeyOf('a1'), 'disconnect', { connectionId: 'c-mail' });
+    await hub.actors.ask('environment', hub.keyOf(), 'leave', { agentId: 'a1', connectionId: 'c-mail' });
+    await patch(hub, id, 'other');
+    expect(await moved(hub)).toEqual([]);
+    expect(await followed(hub)).toEqual([null]);
+  });
+
+  it.each([
+    ['older', [{}, mail]],
+    ['newer', [mail, {}]],
+  ])('moves the streams with the tags of the rule, and no %s stream without', async (_which, streams) => {
+    const { hub, id } = await aTaggedHub();
+    for (const one of streams) await join(hub, one);
+    await patch(hub, id, 'other');
+    expect(await moved(hub)).toEqual([['other', ['c-mail']]]);
+    expect((await followed(hub)).sort()).toEqual([null, 'other'].sort());
+    await assign(hub, ['a1'], 'own');
+    expect(await moved(hub)).toEqual([['own', 'all']]);
+    expect(await followed(hub)).toEqual(['own', 'own']);
+    await assign(hub, ['a1'], null);
+    expect(new Map((await moved(hub)) as [string | null, unknown][])).toEqual(
+      new Map<string | null, unknown>([
+        [null, ['c-a1']],
+        ['other', ['c-mail']],
+      ]),
+    );
+    expect((await followed(hub)).sort()).toEqual([null, 'other'].sort());
+  });
+
+  it('moves all streams of an agent at once where all change alike', async () => {
+    const { hub, id } = await aTaggedHub();
+    await join(hub, mail);
+    await join(hub, { ...mail, connectionId: 'c-2' });
+    await patch(hub, id, 'other');
+    expect(await moved(hub)).toEqual([['other', 'all']]);
+    expect(await followed(hub)).toEqual(['other', 'other']);
+  });
+});
+
 describe('resolving', () => {
   it('announces nothing when the bundle stays the same or nobody is connected', async () => {
     const hub = await aHub();

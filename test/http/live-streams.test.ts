@@ -291,6 +291,7 @@ it('that are assigned anew between admission and registration are told so at onc
     tenantId: user.tenantId,
     env: 'production',
     agentId: 'agent-1',
+    connectionIds: ['c1'],
     bundleName: 'base',
     source: 'explicit',
   });
