@@ -1,18 +1,24 @@
 // Reads of approvals in MongoDB: the lists that people search, and those from which deadlines are kept.
 import type { Collection, Filter } from 'mongodb';
-import type { ApprovalFilter, ApprovalStore, DeadlinePlace } from '../../src/approval/port.ts';
-import type { Approval } from '../../src/approval/record.ts';
+import {
+  type AlikeCount,
+  type ApprovalFilter,
+  type ApprovalStore,
+  type DeadlinePlace,
+  maxAlike,
+} from '../../src/approval/port.ts';
+import type { Approval, AskingContract } from '../../src/approval/record.ts';
 import { asSeen } from '../../src/approval/rules/state.ts';
 import { maxSearchMs } from '../../src/event/record.ts';
 import { environments } from '../../src/shared/ids.ts';
 import { type ApprovalRow, approvalOf, placeOf } from './approval-rows.ts';
-import { inEnvs, searchPattern } from './form.ts';
+import { fromText, inEnvs, searchPattern } from './form.ts';
 import { pageOf } from './page.ts';
 
 /** Lists of approvals that people search, page by page. */
 export function approvalLists(
   approvals: Collection<ApprovalRow>,
-): Pick<ApprovalStore, 'list' | 'listPending' | 'count' | 'countPending'> {
+): Pick<ApprovalStore, 'list' | 'listPending' | 'countAlike' | 'count' | 'countPending'> {
   return {
     async list(tenantId, filter, page, now) {
       const { after } = page;
@@ -46,6 +52,27 @@ export function approvalLists(
         )
         .sort({ deadline: 1, _id: 1 });
       return pageOf(cursor, page, approvalOf);
+    },
+    async countAlike(tenantId, env, after, now) {
+      const pendingFilter = { env: env ?? [...environments], status: 'pending' } as const;
+      const projection = { env: 1, toolName: 1, contractName: 1, 'context.contracts': 1 };
+      const cursor = approvals
+        .find(
+          { $and: [fitting(tenantId, pendingFilter, now), behindDeadline(after)] },
+          { projection, maxTimeMS: maxSearchMs },
+        )
+        .sort({ deadline: 1, _id: 1 });
+      const counts = new Map<string, { count: number } & Omit<AlikeCount, 'count'>>();
+      for await (const { env: rowEnv, toolName, contractName, context } of cursor) {
+        const contracts: readonly AskingContract[] | null = fromText(context.contracts);
+        const contractNames = contracts?.map(({ name }) => name) ?? null;
+        const key = JSON.stringify([rowEnv, toolName, contractName, contractNames]);
+        const alike = counts.get(key);
+        if (alike) alike.count++;
+        else if (counts.size < maxAlike)
+          counts.set(key, { env: rowEnv, toolName, contractName, contractNames, count: 1 });
+      }
+      return [...counts.values()];
     },
     count: (tenantId, filter, now) =>
       approvals.countDocuments(fitting(tenantId, filter, now), { maxTimeMS: maxSearchMs }),

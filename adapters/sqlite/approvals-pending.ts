@@ -1,13 +1,19 @@
 // The list of pending approvals in SQLite: walked by deadline along the index of each environment, some rows at a time,
 // so that a search with few matches can be ended.
 
-import type { ApprovalFilter, DeadlinePlace, PendingPageRequest } from '../../src/approval/port.ts';
+import {
+  type AlikeCount,
+  type ApprovalFilter,
+  type DeadlinePlace,
+  maxAlike,
+  type PendingPageRequest,
+} from '../../src/approval/port.ts';
 import type { Approval } from '../../src/approval/record.ts';
-import { environments, isInFilter } from '../../src/shared/ids.ts';
+import { type Env, type EnvFilter, environments, isInFilter } from '../../src/shared/ids.ts';
 import type { Page } from '../../src/shared/ports/page.ts';
 import { foldedText } from '../../src/shared/search-text.ts';
 import { type Reading, searchedColumns } from './approvals-list.ts';
-import type { Database, SqlValue } from './database.ts';
+import type { Database, Row, SqlValue } from './database.ts';
 import { mentions } from './mentions.ts';
 import { rowsOf } from './page.ts';
 import type { Steps } from './sync.ts';
@@ -29,28 +35,46 @@ const walk = (envCount: number, columns: readonly string[]): string => {
   return `${parts.join(' UNION ALL ')} ORDER BY deadline, id LIMIT ?8`;
 };
 
-function* fittingPending(
+/** Rows behind a place, some at a time: rowid, deadline, id, true if it fits, and the columns. */
+function* pendingRows(
   db: Database,
   tenantId: string,
-  filter: Omit<ApprovalFilter, 'status'>,
+  filter: Omit<ApprovalFilter, 'status' | 'search'>,
   start: DeadlinePlace,
-): Generator<readonly SqlValue[], void, undefined> {
-  const { env, agentId = null, sessionId = null, since = null, until = null, search } = filter;
-  const needle = search === undefined ? null : foldedText(search);
+  columns: readonly string[],
+): Generator<readonly Row[], void, undefined> {
+  const { env, agentId = null, sessionId = null, since = null, until = null } = filter;
   const envs = environments.filter((one) => isInFilter(env, one));
   if (envs.length === 0) return;
-  const sql = walk(envs.length, needle === null ? [] : searchedColumns);
+  const sql = walk(envs.length, columns);
   let place = start;
   for (;;) {
     const filters = [tenantId, agentId, sessionId, since, until];
     const rows = db.all(sql, [...filters, place.deadline, place.id, atOnce, ...envs]);
-    yield rows.flatMap(([row, , , isFitting, ...texts]) =>
-      isFitting === 1 && mentions(texts, needle) ? [row as SqlValue] : [],
-    );
+    yield rows;
     const last = rows.at(-1);
     if (rows.length < atOnce || !last) return;
     place = { deadline: Number(last[1]), id: String(last[2]) };
   }
+}
+
+function* fittingPending(
+  db: Database,
+  tenantId: string,
+  { search, ...filter }: Omit<ApprovalFilter, 'status'>,
+  start: DeadlinePlace,
+): Generator<readonly SqlValue[], void, undefined> {
+  const needle = search === undefined ? null : foldedText(search);
+  for (const rows of pendingRows(db, tenantId, filter, start, needle === null ? [] : searchedColumns))
+    yield rows.flatMap(([row, , , isFitting, ...texts]) =>
+      isFitting === 1 && mentions(texts, needle) ? [row as SqlValue] : [],
+    );
+}
+
+/** A place before every id of the first deadline that is not due, or a later one: deadlines are whole milliseconds. */
+function startOf(after: DeadlinePlace | undefined, now: number): DeadlinePlace {
+  const first: DeadlinePlace = { deadline: Math.floor(now) + 1, id: '' };
+  return after !== undefined && after.deadline >= first.deadline ? after : first;
 }
 
 export function* listPending(
@@ -61,9 +85,7 @@ export function* listPending(
   { limit, offset, after }: PendingPageRequest,
   now: number,
 ): Steps<Page<Approval>> {
-  // Before every id of the first deadline that is not due: deadlines are whole milliseconds.
-  const first: DeadlinePlace = { deadline: Math.floor(now) + 1, id: '' };
-  const start = after !== undefined && after.deadline >= first.deadline ? after : first;
+  const start = startOf(after, now);
   const names: SqlValue[] = [];
   let skip = offset;
   for (const rows of fittingPending(db, tenantId, filter, start)) {
@@ -74,4 +96,41 @@ export function* listPending(
     yield;
   }
   return db.snapshot(() => rowsOf(db, names, limit, { row: `${select} WHERE rowid = ?`, read }));
+}
+
+/** The columns that alike approvals share; contracts as a JSON list of their names. */
+const alikeColumns = [
+  'env',
+  'tool_name',
+  'contract_name',
+  `CASE WHEN contracts IS NOT NULL
+    THEN (SELECT json_group_array(json_extract(value, '$.name')) FROM json_each(contracts)) END`,
+];
+
+export function* countAlike(
+  db: Database,
+  tenantId: string,
+  env: EnvFilter,
+  after: DeadlinePlace,
+  now: number,
+): Steps<readonly AlikeCount[]> {
+  const counts = new Map<string, { count: number } & Omit<AlikeCount, 'count'>>();
+  const start = startOf(after, now);
+  for (const rows of pendingRows(db, tenantId, { env }, start, alikeColumns)) {
+    for (const [, , , , envName, toolName, contractName, names] of rows) {
+      const key = JSON.stringify([envName, toolName, contractName, names]);
+      const alike = counts.get(key);
+      if (alike) alike.count++;
+      else if (counts.size < maxAlike)
+        counts.set(key, {
+          env: envName as Env,
+          toolName: String(toolName),
+          contractName: contractName === null ? null : String(contractName),
+          contractNames: names === null ? null : JSON.parse(String(names)),
+          count: 1,
+        });
+    }
+    yield;
+  }
+  return [...counts.values()];
 }

@@ -14,7 +14,7 @@ import { type Env, environments } from '../../src/shared/ids.ts';
 import { approvalArguments } from './approval-arguments.ts';
 import { noteApprovalLine } from './approval-lines.ts';
 import { countApprovals, listApprovals } from './approvals-list.ts';
-import { listPending } from './approvals-pending.ts';
+import { countAlike, listPending } from './approvals-pending.ts';
 import type { Database, Row } from './database.ts';
 import type { Sync } from './sync.ts';
 import { envsParameter, inEnvs, number, tableOf } from './table.ts';
@@ -179,6 +179,7 @@ export const approvalStore = (db: Database, mayGrow: () => boolean): Sync<Approv
     listApprovals(db, { select, read: approvals.read }, tenantId, filter, page, now),
   listPending: (tenantId, filter, page, now) =>
     listPending(db, { select, read: approvals.read }, tenantId, filter, page, now),
+  countAlike: (tenantId, env, after, now) => countAlike(db, tenantId, env, after, now),
   count: (tenantId, filter, now) => countApprovals(db, tenantId, filter, now),
   decide: (tenantId, id, decision, now) => decideApproval(db, tenantId, id, decision, now),
   assign: (tenantId, id, assignee, now) => assignApproval(db, tenantId, id, assignee, now),

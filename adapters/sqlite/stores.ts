@@ -287,6 +287,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     get: 'read',
     list: 'read',
     listPending: 'read',
+    countAlike: 'read',
     decide: 'write',
     assign: 'write',
     release: 'write',

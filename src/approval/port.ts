@@ -51,6 +51,16 @@ export interface PendingPageRequest extends PageRequest {
   readonly after?: DeadlinePlace;
 }
 
+/** Number of approvals of one tool and environment that the same contracts ask for. */
+export interface AlikeCount extends Pick<Approval, 'toolName' | 'contractName' | 'env'> {
+  /** In the order of the agent's report; null if the agent did not report them. */
+  readonly contractNames: readonly string[] | null;
+  readonly count: number;
+}
+
+/** Alike approvals that a count tells apart. */
+export const maxAlike = 10_000;
+
 /** Requests, decisions and timeouts note in the same write that they are not announced yet, until `announced`. */
 export interface ApprovalStore {
   /**
@@ -94,6 +104,17 @@ export interface ApprovalStore {
     page: PendingPageRequest,
     now: number,
   ): Promise<Page<Approval>>;
+  /**
+   * Counts the rest of that list behind a place, alike approvals together, in no particular order. At most `maxAlike`
+   * counts: those of approvals that come later are left out.
+   * @throws HubError search_timeout when it takes longer than `maxSearchMs`
+   */
+  countAlike(
+    tenantId: string,
+    env: EnvFilter,
+    after: DeadlinePlace,
+    now: number,
+  ): Promise<readonly AlikeCount[]>;
   /** Number of approvals in the list. @throws HubError search_timeout */
   count(tenantId: string, filter: ApprovalFilter, now: number): Promise<number>;
   /**

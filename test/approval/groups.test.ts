@@ -169,6 +169,27 @@ it('count on over pages of the store that end early, at their bytes', async () =
   expect(listing.groups.map(({ count }) => count)).toEqual([4_000]);
 });
 
+it('count members behind the 10,000 that are listed', async () => {
+  const { approvals } = t.hub.store;
+  const { tenantId } = user;
+  const pay = { tenantId, toolName: 'pay', contractName: null, timeoutSeconds: 60 };
+  const requests = [
+    anApproval({ ...pay, contracts: [{ name: 'a', message: 'one' }] }),
+    ...Array.from({ length: 10_020 }, (_, i) =>
+      anApproval({ ...pay, contracts: [{ name: 'b', message: `${i}` }], timeoutSeconds: 70 }),
+    ),
+    anApproval({ ...pay, contracts: [{ name: 'a', message: 'two' }], timeoutSeconds: 80 }),
+    anApproval({ ...pay, contracts: [{ name: 'late', message: 'm' }], timeoutSeconds: 80 }),
+    anApproval({ ...pay, contracts: [{ name: 'late', message: 'm' }], timeoutSeconds: 80 }),
+  ];
+  for (const one of requests) await approvals.request(one);
+  const listed = (await groups()).map(({ contract_names: names, count, ids }) => [names, count, ids.length]);
+  expect(listed).toEqual([
+    [['a'], 2, 1],
+    [['b'], 10_020, 200],
+  ]);
+});
+
 it('stop reading arguments that are kept apart once their time is over', async () => {
   const pending = Array.from({ length: 100 }, () =>
     anApproval({ toolName: 'refund', status: 'pending', toolArgs: null, argsBytes: 5_000 }),

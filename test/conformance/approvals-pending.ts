@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeadlinePlace } from '../../src/approval/port.ts';
 import type { Approval } from '../../src/approval/record.ts';
+import type { EnvFilter } from '../../src/shared/ids.ts';
 import { runsOf, sizeFor } from '../runs.ts';
 import { anApproval, firstPage, itemsOf, type Open, sharedStore, t0, uuid } from './fixtures.ts';
 
@@ -44,6 +45,36 @@ export function pendingApprovalsContract(name: string, open: Open): void {
       expect(await itemsOf(approvals.listPending(uuid(), { env: null }, firstPage, now))).toEqual([]);
       await approvals.expire(tenantId, first.id, first.deadline);
       expect(await list({ env: 'production' })).toEqual([late]);
+    });
+
+    it('are counted behind a place, those together that are alike', async () => {
+      const { approvals } = shared.get();
+      const tenantId = uuid();
+      const contractsOf = (...names: readonly string[]) =>
+        names.map((one) => ({ name: one, message: uuid() }));
+      const pay = { tenantId, toolName: 'pay', contractName: 'limit', contracts: null };
+      const requests = [
+        anApproval({ ...pay, timeoutSeconds: 1 }),
+        anApproval({ ...pay, timeoutSeconds: 10 }),
+        anApproval({ ...pay, timeoutSeconds: 20 }),
+        anApproval({ ...pay, timeoutSeconds: 30 }),
+        anApproval({ ...pay, timeoutSeconds: 40, env: 'staging' }),
+        anApproval({ ...pay, timeoutSeconds: 50, contracts: contractsOf('b', 'a') }),
+        anApproval({ ...pay, timeoutSeconds: 60, contracts: contractsOf('b', 'a') }),
+        anApproval({ ...pay, timeoutSeconds: 70, contractName: null }),
+      ] as const;
+      for (const one of requests) await approvals.request(one);
+      const now = requests[0].deadline;
+      const count = async (env: EnvFilter, after: DeadlinePlace = requests[1]) =>
+        (await approvals.countAlike(tenantId, env, { deadline: after.deadline, id: after.id }, now)).map(
+          (one) => [one.env, one.toolName, one.contractName, one.contractNames, one.count].join(' '),
+        );
+      const alike = ['production pay limit  2', 'production pay limit b,a 2', 'production pay   1'];
+      expect((await count('production')).sort()).toEqual([...alike].sort());
+      expect((await count(null)).sort()).toEqual([...alike, 'staging pay limit  1'].sort());
+      expect(await count('production', requests[6])).toEqual(['production pay   1']);
+      expect(await count([])).toEqual([]);
+      expect((await count('production', { deadline: 0, id: '' }))[0]).toBe('production pay limit  3');
     });
 
     it('come page by page without gap or repeat, also of one deadline, and whatever became of the last', async () => {

@@ -1,5 +1,5 @@
 // Pending approvals that are alike: the same tool, contracts and environment. Pure; runs in browsers.
-import type { Approval } from '../record.ts';
+import type { Approval, AskingContract } from '../record.ts';
 import { type Amount, amountOf } from './amounts.ts';
 
 /** The sum of a currency; null: amounts without one. */
@@ -10,14 +10,21 @@ export interface AmountSum {
   readonly max: number;
 }
 
+type GroupFields = Pick<Approval, 'toolName' | 'contractName' | 'env'> & {
+  readonly contracts: readonly Pick<AskingContract, 'name'>[] | null;
+};
+
 /** The names of the contracts that ask, sorted. */
-export const contractNamesOf = ({ contracts, contractName }: Approval): readonly string[] => {
+export const contractNamesOf = ({
+  contracts,
+  contractName,
+}: Pick<GroupFields, 'contracts' | 'contractName'>): readonly string[] => {
   const names = contracts?.map(({ name }) => name) ?? (contractName === null ? [] : [contractName]);
   return [...new Set(names)].sort();
 };
 
 /** The text that approvals of one group share; its SHA-256 is the group's key. */
-export const groupText = (approval: Approval): string =>
+export const groupText = (approval: GroupFields): string =>
   JSON.stringify([approval.toolName, contractNamesOf(approval), approval.env]);
 
 /** By currency, most frequent first. Amounts of several currencies are never added. */

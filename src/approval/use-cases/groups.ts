@@ -48,7 +48,7 @@ export interface ApprovalGroups {
   listMembers(principal: Principal, request: MemberRequest): Promise<ApprovalMatches>;
 }
 
-/** Pending approvals that are looked at, the first to expire first. */
+/** Pending approvals whose groups are listed, the first to expire first. Further ones are only counted. */
 const maxPending = 10_000;
 const portion = 1_000;
 const maxGroups = 100;
@@ -162,9 +162,27 @@ async function pendingGroups(
     }
     read += items.length;
     last = items.at(-1);
-    if (!more || !last) break;
+    if (!more || !last) return [...byText.values()].sort(comparePlaces);
   }
+  if (last) await countFurther(ports, principal, env, { byText, last });
   return [...byText.values()].sort(comparePlaces);
+}
+
+/** Adds the pending approvals behind `last` to the counts of their groups. */
+async function countFurther(
+  { clock, store }: Ports,
+  principal: Principal,
+  env: Env | null,
+  { byText, last }: { readonly byText: ReadonlyMap<string, Members>; readonly last: DeadlinePlace },
+): Promise<void> {
+  const place = { deadline: last.deadline, id: last.id };
+  const visibleEnvs = listedEnvs(principal, env);
+  const counts = await store.approvals.countAlike(principal.tenantId, visibleEnvs, place, clock.now());
+  for (const { contractNames, count, ...alike } of counts) {
+    const contracts = contractNames?.map((name) => ({ name })) ?? null;
+    const group = byText.get(groupText({ ...alike, contracts }));
+    if (group) group.count += count;
+  }
 }
 
 /** Adds the arguments that are kept apart from their approval, as many as one answer reads in its time. */
