@@ -102,7 +102,10 @@ export interface RunOptions<R> {
   readonly metadata?: { readonly [name: string]: unknown };
   /** The folder the tool runs in, for sandboxes. Over the guard's. */
   readonly cwd?: string;
-  /** Refuses the call before any hook and contract. `name` is what decided, in the record and the error. */
+  /**
+   * Refuses the call before any limit, hook and contract, whatever the mode. `name` is what decided, in the record and
+   * the error.
+   */
   readonly refusal?: { readonly name: string; readonly reason: string } | null;
   /** The caller's trace (`traceparent` of W3C Trace Context): the call's span is its child. Ignored if malformed. */
   readonly traceparent?: string;

@@ -2,7 +2,12 @@
 import type { ApprovalOutcome, AskingContract } from '../approvals.ts';
 import type { RuleEvaluated } from '../record.ts';
 import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
-import { type Limit, perToolRefusal, toolCallRefusal } from '../rules/evaluate/limits.ts';
+import {
+  type Counters,
+  type MergedLimits,
+  perToolRefusal,
+  toolCallRefusal,
+} from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
 import type { RecordDetails } from './journal.ts';
 
@@ -17,11 +22,25 @@ export interface Denial {
   readonly conditions?: readonly EvaluatedCondition[];
 }
 
-/** @param session the limit of the session, if that is used up; null: the tool's own limit is */
-export function refusedByLimit(session: Limit | null, ofTool: Limit, tool: string): Denial {
-  const refusal = session ? toolCallRefusal(session) : perToolRefusal(ofTool, tool);
-  return { ...refusal, source: session?.rule ? 'yaml_session' : 'operation_limit' };
+/** The denial of an execution that exceeds a limit of calls with itself; null: it exceeds none. */
+export function refusedByLimit(
+  { toolCalls, ofTool }: MergedLimits,
+  { executions, toolExecutions }: Counters,
+  tool: string,
+): Denial | null {
+  if (executions > toolCalls.max)
+    return { ...toolCallRefusal(toolCalls), source: toolCalls.rule ? 'yaml_session' : 'operation_limit' };
+  const toolLimit = ofTool(tool);
+  if (toolExecutions <= toolLimit.max) return null;
+  return { ...perToolRefusal(toolLimit, tool), source: 'operation_limit' };
 }
+
+/** The caller's own refusal, which holds in every mode. */
+export const refusedByCaller = (refusal: { readonly name: string; readonly reason: string }): Denial => ({
+  source: 'hook',
+  ...refusal,
+  isFinal: true,
+});
 
 export const denialOf = (decision: Decision, conditions: readonly EvaluatedCondition[] = []): Denial => ({
   source: decision.source ?? 'yaml_precondition',

@@ -17,6 +17,7 @@ import {
   detailsOf,
   noBackend,
   questionOf,
+  refusedByCaller,
   refusedByLimit,
   refusedByPeople,
 } from './denial.ts';
@@ -128,11 +129,12 @@ export class GovernedCall<A extends object, R> {
   async #decide(): Promise<void> {
     if (!this.#round.isFirst) return this.#decideRound();
     this.#counts = await this.#counters.attempt();
+    const { refusal } = this.#options;
+    // Comes first: in observe mode, a limit that is reached lets the call go on.
+    if (refusal) return this.#deny(refusedByCaller(refusal));
     const early = this.#policy.tooManyAttempts(this.#input, this.#counts);
     if (early) return this.#deny(this.#denialOf(early));
     if (this.#judged.doubt !== null) return this.#deny(argumentsInDoubt(this.#judged.doubt));
-    const { refusal } = this.#options;
-    if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
     const hookDecision = await askHooks(this.#parts.hooks, this.#input, this.#parts.matches);
     this.#hooks = hookDecision.evaluated;
     if (hookDecision.denied) return this.#deny({ source: 'hook', ...hookDecision.denied });
@@ -166,7 +168,7 @@ export class GovernedCall<A extends object, R> {
       this.#counts = this.#round.withOwnExecution(this.#counts);
       return;
     }
-    if (refusal) return this.#deny({ source: 'hook', ...refusal, policyError: false });
+    if (refusal) return this.#deny(refusedByCaller(refusal));
     const suspended = rounds?.question;
     if (suspended) return this.#conclude(suspended.denial, suspended.outcome);
     const { refused, question, shadows } = await this.#judgeAgain();
@@ -292,14 +294,10 @@ export class GovernedCall<A extends object, R> {
    * only.
    */
   async #reserve(): Promise<boolean> {
-    const { toolCalls, ofTool } = this.#policy.bundle.limits;
-    const { tool } = this.#input;
-    const toolLimit = ofTool(tool);
     await this.#countExecution();
-    const { executions, toolExecutions } = this.#counts;
-    if (executions <= toolCalls.max && toolExecutions <= toolLimit.max) return true;
+    const refusal = refusedByLimit(this.#policy.bundle.limits, this.#counts, this.#input.tool);
+    if (refusal === null) return true;
     await this.#counters.withdraw();
-    const refusal = refusedByLimit(executions > toolCalls.max ? toolCalls : null, toolLimit, tool);
     await this.#deny({ ...refusal, conditions: this.#conditionsOf(refusal.name) });
     return false;
   }

@@ -1,0 +1,74 @@
+// A guard's calls over several rounds, and calls that their caller refuses: what runs, what is counted, and what is
+// recorded.
+import { describe, expect, it } from 'vitest';
+import type { CallRounds, RoundOptions } from '../src/guard/call.ts';
+import { DeniedError, Guard, type GuardOptions } from '../src/index.ts';
+
+const bundle = (contracts: string, mode = 'enforce'): string => `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: guardrails }
+defaults: { mode: ${mode} }
+contracts:
+${contracts}`;
+/** Fires for no call here. */
+const quiet =
+  '  - { id: quiet, type: pre, tool: other, when: { args.a: { exists: true } }, then: { effect: deny, message: no } }\n';
+const few = (limits: string): string =>
+  `  - { id: few, type: session, limits: { ${limits} }, then: { effect: deny, message: "enough" } }\n`;
+
+const guardOf = (yaml: string, options: GuardOptions = {}): Guard =>
+  Guard.fromYaml(yaml, { openTelemetry: null, onFindings: null, ...options });
+const actions = (guard: Guard): string[] => guard.events.events.map(({ action }) => action);
+
+/** A call whose tool asks its user until the last round. */
+class AskingCall {
+  carried: CallRounds | null = null;
+  runs = 0;
+
+  round(guard: Guard, isLast = false, more: Partial<RoundOptions<string>> = {}): Promise<string> {
+    const rounds: RoundOptions<string> = {
+      earlier: this.carried,
+      isInterim: (result) => result === 'asks',
+      carry: (result, next) => {
+        this.carried = next;
+        return result;
+      },
+      ...more,
+    };
+    const tool = (): string => {
+      this.runs += 1;
+      return isLast ? 'done' : 'asks';
+    };
+    return guard.run('ask', {}, tool, { rounds });
+  }
+}
+
+describe('a call that its caller refuses', () => {
+  const refusal = { name: 'tool_definition_changed', reason: 'the tool has changed' };
+
+  it.each([
+    ['in observe mode', quiet],
+    ['also where an observed limit comes first', few('max_attempts: 1')],
+  ])('does not run, and is recorded as denied: %s', async (_name, contracts) => {
+    const guard = guardOf(bundle(contracts, 'observe'), { sessionId: 'one' });
+    let runs = 0;
+    const running = guard.run('ask', {}, () => ++runs, { refusal });
+    await expect(running).rejects.toMatchObject({ contract: refusal.name, message: refusal.reason });
+    expect(runs).toBe(0);
+    expect(actions(guard)).toEqual(['call_denied']);
+    expect(guard.events.last()).toMatchObject({
+      decision_name: refusal.name,
+      session_execution_count: 0,
+    });
+  });
+
+  it('does not go on in a later round either', async () => {
+    const guard = guardOf(bundle(quiet, 'observe'));
+    const call = new AskingCall();
+    await call.round(guard);
+    const rounds = { earlier: call.carried, isInterim: () => false, carry: (result: number) => result };
+    await expect(guard.run('ask', {}, () => ++call.runs, { refusal, rounds })).rejects.toThrow(DeniedError);
+    expect(call.runs).toBe(1);
+    expect(actions(guard)).toEqual(['call_allowed', 'call_denied']);
+  });
+});
