@@ -2,7 +2,13 @@
 // recorded.
 import { describe, expect, it } from 'vitest';
 import type { CallRounds, RoundOptions } from '../src/guard/call.ts';
-import { DeniedError, Guard, type GuardOptions } from '../src/index.ts';
+import {
+  type CodeContract,
+  DeniedError,
+  Guard,
+  type GuardOptions,
+  MemorySessionStore,
+} from '../src/index.ts';
 
 const bundle = (contracts: string, mode = 'enforce'): string => `apiVersion: service/v1
 kind: ContractBundle
@@ -70,5 +76,33 @@ describe('a call that its caller refuses', () => {
     await expect(guard.run('ask', {}, () => ++call.runs, { refusal, rounds })).rejects.toThrow(DeniedError);
     expect(call.runs).toBe(1);
     expect(actions(guard)).toEqual(['call_allowed', 'call_denied']);
+  });
+});
+
+describe('a call in several rounds', () => {
+  const never =
+    '  - { id: never, type: pre, tool: ask, when: { tool.name: { exists: true } }, then: { effect: deny, message: no } }\n';
+
+  it('counts one execution in observe mode, though each round is refused', async () => {
+    const sessions = new MemorySessionStore();
+    const guard = guardOf(bundle(never), { mode: 'observe', sessions, sessionId: 'one' });
+    const call = new AskingCall();
+    await call.round(guard);
+    await call.round(guard);
+    expect(await call.round(guard, true)).toBe('done');
+    expect(actions(guard)).toEqual([
+      ...['call_would_deny', 'call_would_deny', 'call_would_deny'],
+      'call_executed',
+    ]);
+    expect(guard.events.last()).toMatchObject({ rounds: 3, session_execution_count: 1 });
+    expect([await sessions.get('s:one:execs'), await sessions.get('s:one:tool:ask')]).toEqual(['1', '1']);
+  });
+
+  it('counts its execution in observe mode if calls beside it have used up a limit', async () => {
+    const sessions = new MemorySessionStore();
+    const guard = guardOf(bundle(few('max_tool_calls: 1')), { mode: 'observe', sessions, sessionId: 'one' });
+    await Promise.all([1, 2].map(() => guard.run('ask', {}, () => 'done')));
+    expect(actions(guard).filter((action) => action === 'call_would_deny')).toHaveLength(1);
+    expect(await sessions.get('s:one:execs')).toBe('2');
   });
 });

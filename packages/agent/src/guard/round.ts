@@ -20,11 +20,10 @@ export class Round<R> {
   count: number;
   /** True after a person approved the call. */
   isApproved: boolean;
-  /** True after the execution was counted. */
-  isCounted: boolean;
   readonly #options: RoundOptions<R> | undefined;
   readonly #redaction: Redaction;
   #answers: readonly RoundAnswers[];
+  #isCounted: boolean;
 
   /** @param nextIndex the call's place in its run, if the call begins with this round */
   constructor(options: RoundOptions<R> | undefined, nextIndex: number, redaction: Redaction) {
@@ -35,12 +34,17 @@ export class Round<R> {
     this.callIndex = earlier?.callIndex ?? nextIndex;
     this.count = (earlier?.count ?? 0) + 1;
     this.isApproved = earlier?.isApproved ?? false;
-    this.isCounted = earlier?.isCounted ?? false;
+    this.#isCounted = earlier?.isCounted ?? false;
     this.#answers = withAnswers(earlier?.answers ?? [], this.count, options?.answers ?? {}, redaction);
   }
 
   get isFirst(): boolean {
     return this.count === 1;
+  }
+
+  /** True after the execution was counted. */
+  get isCounted(): boolean {
+    return this.#isCounted;
   }
 
   /**
@@ -64,6 +68,19 @@ export class Round<R> {
   async countsOf(counters: RunCounters): Promise<Partial<Counters>> {
     const counts = await counters.read();
     return this.isCounted ? addExecutions(counts, -1) : counts;
+  }
+
+  /** Counts the execution, once for all rounds. */
+  async countExecution(counters: RunCounters): Promise<Partial<Counters>> {
+    const counts = await (this.isCounted ? counters.read() : counters.execution());
+    this.#isCounted = true;
+    return counts;
+  }
+
+  /** Takes the execution back: the tool does not run. */
+  async withdraw(counters: RunCounters): Promise<void> {
+    await counters.withdraw();
+    this.#isCounted = false;
   }
 
   /** The counters for the records of a round: with the call's own execution. */

@@ -113,7 +113,7 @@ export class GovernedCall<A extends object, R> {
     try {
       await this.#counters.undoOnFailure(() => this.#decide());
       if (!sayTheSame(this.#judged, this.#args)) {
-        await this.#counters.withdraw();
+        await this.#round.withdraw(this.#counters);
         await this.#deny(argumentsChanged);
       }
       return next();
@@ -297,14 +297,13 @@ export class GovernedCall<A extends object, R> {
     await this.#countExecution();
     const refusal = refusedByLimit(this.#policy.bundle.limits, this.#counts, this.#input.tool);
     if (refusal === null) return true;
-    await this.#counters.withdraw();
+    await this.#round.withdraw(this.#counters);
     await this.#deny({ ...refusal, conditions: this.#conditionsOf(refusal.name) });
     return false;
   }
 
   async #countExecution(): Promise<void> {
-    this.#counts = { ...this.#counts, ...(await this.#counters.execution()) };
-    this.#round.isCounted = true;
+    this.#counts = { ...this.#counts, ...(await this.#round.countExecution(this.#counters)) };
   }
 
   async #finished(running: Promise<R>, startedAt: number): Promise<R> {
@@ -315,7 +314,7 @@ export class GovernedCall<A extends object, R> {
     } catch (failure) {
       const isHandedOver = failure instanceof HandedOverError;
       if ((isHandedOver || failure instanceof NotStartedError) && !this.#options.rounds?.earlier?.isCounted)
-        await this.#counters.withdraw();
+        await this.#round.withdraw(this.#counters);
       // Somebody else goes on with the call, and records its end.
       if (isHandedOver) {
         this.#span.end(false, null);
