@@ -105,4 +105,23 @@ describe('a call in several rounds', () => {
     expect(actions(guard).filter((action) => action === 'call_would_deny')).toHaveLength(1);
     expect(await sessions.get('s:one:execs')).toBe('2');
   });
+
+  it('has one place in its run', async () => {
+    const guard = guardOf(bundle(quiet));
+    const call = new AskingCall();
+    await call.round(guard);
+    await call.round(guard);
+    await call.round(guard, true);
+    await guard.run('other', {}, () => 'done');
+    expect(guard.events.events.map(({ tool_name, call_index }) => [tool_name, call_index])).toEqual([
+      ...[
+        ['ask', 0],
+        ['ask', 0],
+      ],
+      ...[
+        ['other', 1],
+        ['other', 1],
+      ],
+    ]);
+  });
 });

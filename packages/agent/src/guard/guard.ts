@@ -208,7 +208,7 @@ export class Guard implements Governs {
     const { approvals } = this;
     const place = {
       runId,
-      callIndex: this.#nextIndex(runId),
+      callIndex: options.rounds?.earlier?.callIndex ?? this.#nextIndex(runId),
       parentCallId: options.parentCallId !== undefined ? options.parentCallId : this.#parents.current(),
       environment: options.environment ?? this.#environment,
       principal: options.principal !== undefined ? options.principal : (own.principal ?? null),

@@ -25,13 +25,12 @@ export class Round<R> {
   #answers: readonly RoundAnswers[];
   #isCounted: boolean;
 
-  /** @param nextIndex the call's place in its run, if the call begins with this round */
-  constructor(options: RoundOptions<R> | undefined, nextIndex: number, redaction: Redaction) {
+  constructor(options: RoundOptions<R> | undefined, callIndex: number, redaction: Redaction) {
     const earlier = options?.earlier ?? null;
     this.#options = options;
     this.#redaction = redaction;
     this.callId = earlier?.callId ?? randomUUID();
-    this.callIndex = earlier?.callIndex ?? nextIndex;
+    this.callIndex = callIndex;
     this.count = (earlier?.count ?? 0) + 1;
     this.isApproved = earlier?.isApproved ?? false;
     this.#isCounted = earlier?.isCounted ?? false;

@@ -73,9 +73,9 @@ export class GovernedCall<A extends object, R> {
     this.#argsForPeople = shownToPeople(judged.args);
     this.#input = { tool, args: judged.args, environment, principal, metadata, cwd };
     const side_effect = parts.policy.sideEffect(this.#input);
-    this.#span = startSpan(parts, { ...place, callIndex: round.callIndex }, tool, side_effect, traceparent);
+    this.#span = startSpan(parts, place, tool, side_effect, traceparent);
     const facts = {
-      ...{ run_id: place.runId, call_id: round.callId, call_index: round.callIndex },
+      ...{ run_id: place.runId, call_id: round.callId, call_index: place.callIndex },
       ...{ parent_call_id: place.parentCallId, tool_name: tool, tool_args: this.#argsForPeople },
       ...{ side_effect, environment, principal, policy_version: parts.policy.version, mode: parts.mode },
       ...(trace_id === null ? {} : { trace_id }),
