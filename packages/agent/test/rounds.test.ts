@@ -124,4 +124,24 @@ describe('a call in several rounds', () => {
       ],
     ]);
   });
+
+  it('has the attempts of its first round in its records, and for contracts as code', async () => {
+    const attempts: number[] = [];
+    const counting: CodeContract = {
+      id: 'counting',
+      type: 'session',
+      tool: 'ask',
+      check: (_call, counts) => void attempts.push(counts.attempts),
+    };
+    const guard = guardOf(bundle(few('max_attempts: 4')), { contracts: [counting], sessionId: 'one' });
+    const call = new AskingCall();
+    await guard.run('other', {}, () => 'done');
+    await call.round(guard);
+    await guard.run('other', {}, () => 'done');
+    await expect(guard.run('other', {}, () => 'done')).rejects.toMatchObject({ contract: 'few' });
+    // It was an attempt within the limit, whatever comes between its rounds.
+    expect(await call.round(guard, true)).toBe('done');
+    expect(attempts).toEqual([2, 2]);
+    expect(guard.events.last()).toMatchObject({ action: 'call_executed', session_attempt_count: 2 });
+  });
 });

@@ -18,6 +18,8 @@ export class Round<R> {
   readonly callIndex: number;
   /** Starts at 1. */
   count: number;
+  /** Attempts of the run when the call began, this one included. 0 before they are counted. */
+  attempts: number;
   /** True after a person approved the call. */
   isApproved: boolean;
   readonly #options: RoundOptions<R> | undefined;
@@ -32,6 +34,7 @@ export class Round<R> {
     this.callId = earlier?.callId ?? randomUUID();
     this.callIndex = callIndex;
     this.count = (earlier?.count ?? 0) + 1;
+    this.attempts = earlier?.attempts ?? 0;
     this.isApproved = earlier?.isApproved ?? false;
     this.#isCounted = earlier?.isCounted ?? false;
     this.#answers = withAnswers(earlier?.answers ?? [], this.count, options?.answers ?? {}, redaction);
@@ -108,8 +111,8 @@ export class Round<R> {
   }
 
   get #soFar(): CallRounds {
-    const { callId, callIndex, count, isApproved, isCounted } = this;
-    return { callId, callIndex, count, isApproved, isCounted, ...this.#answersSoFar };
+    const { callId, callIndex, count, attempts, isApproved, isCounted } = this;
+    return { callId, callIndex, count, attempts, isApproved, isCounted, ...this.#answersSoFar };
   }
 
   get #answersSoFar(): Pick<CallRounds, 'answers'> {

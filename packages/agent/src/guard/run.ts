@@ -44,7 +44,7 @@ export class GovernedCall<A extends object, R> {
   readonly #span: CallSpan;
   readonly #context: Pick<ApprovalRequest, 'principal' | 'sessionId' | 'callId'>;
   readonly #round: Round<R>;
-  #counts: Counters = { attempts: 0, executions: 0, toolExecutions: 0 };
+  #counts: Counters;
   #hooks: AuditRecord['hooks_evaluated'] = [];
   #rules: readonly RuleEvaluated[] = [];
   #policyError = false;
@@ -62,6 +62,7 @@ export class GovernedCall<A extends object, R> {
     this.#options = options;
     const round = new Round(options.rounds, place.callIndex, parts.redaction);
     this.#round = round;
+    this.#counts = { attempts: round.attempts, executions: 0, toolExecutions: 0 };
     this.#isDecided = round.isCounted || options.rounds?.question !== undefined;
     const { environment, principal } = place;
     const { metadata = {}, cwd = null, traceparent } = options;
@@ -129,6 +130,7 @@ export class GovernedCall<A extends object, R> {
   async #decide(): Promise<void> {
     if (!this.#round.isFirst) return this.#decideRound();
     this.#counts = await this.#counters.attempt();
+    this.#round.attempts = this.#counts.attempts;
     const { refusal } = this.#options;
     // Comes first: in observe mode, a limit that is reached lets the call go on.
     if (refusal) return this.#deny(refusedByCaller(refusal));

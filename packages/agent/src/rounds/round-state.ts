@@ -45,8 +45,8 @@ export class LateApprovalError extends RoundStateError {
 
 /** The part of a state that a guard goes on with. */
 export function roundsOf(state: RoundState): CallRounds {
-  const { callId, callIndex, count, isApproved, isCounted, answers } = state;
-  return { callId, callIndex, count, isApproved, isCounted, ...(answers ? { answers } : {}) };
+  const { callId, callIndex, count, attempts = 0, isApproved, isCounted, answers } = state;
+  return { callId, callIndex, count, attempts, isApproved, isCounted, ...(answers ? { answers } : {}) };
 }
 
 /** The bound of a server's own state, in bytes of UTF-8. */

@@ -163,7 +163,8 @@ describe('a tool that asks its user', () => {
     expect(approvalCount).toBe(1);
     expect(actions()).toEqual(['call_approval_requested', 'call_approval_granted', 'call_executed']);
     const [requested, , executed] = guard.events.events;
-    expect(executed).toMatchObject({ call_id: requested?.call_id, call_index: 0, rounds: 2 });
+    const facts = { call_id: requested?.call_id, call_index: 0, session_attempt_count: 1 };
+    expect(executed).toMatchObject({ ...facts, rounds: 2 });
     expect(executed?.answers).toEqual([{ round: 2, answers: yes }]);
 
     expect(await call('pay', { amount: 50 })).toMatchObject({
