@@ -64,6 +64,22 @@ describe('an approved call', () => {
     expect(guard.events.events.map((event) => event.follows_decision)).toEqual([undefined, undefined, true]);
   });
 
+  it('has the version of the contracts that judged it in the records of shadow copies', async () => {
+    const candidate = bundle(over('never', 0, 'deny')).replace(
+      'defaults:',
+      'observe_alongside: true\ndefaults:',
+    );
+    const { guard } = willing(over('ask', 0, 'approve'), {}, () =>
+      guard.reload([bundle(over('later', 0, 'approve')), candidate]),
+    );
+    expect(await pay(guard, 5)).toBe('paid');
+    const versions = guard.events.events.map(({ action, policy_version }) => [action, policy_version]);
+    expect(versions.slice(2)).toEqual([
+      ['call_would_deny', guard.policyVersion],
+      ['call_executed', guard.policyVersion],
+    ]);
+  });
+
   it('is not asked about again when other contracts ask by then', async () => {
     const { guard, questions } = willing(over('ask', 0, 'approve'), {}, () =>
       guard.reload(bundle(over('another', 0, 'approve'))),

@@ -17,14 +17,16 @@ export async function recordObserved(
     if (rule.observed) await journal.emit('call_would_deny', observedDetails(rule, conditionsOf(rule.name)));
 }
 
+/** @param policy_version of the contracts that the shadow copies belong to */
 export async function recordShadows(
   journal: Journal,
   shadows: readonly RuleEvaluated[],
+  policy_version: string,
   conditionsOf: ConditionsOf,
 ): Promise<void> {
   for (const shadow of shadows) {
     const conditions = shadow.passed ? [] : conditionsOf(shadow.name);
     const action = shadow.passed ? 'call_allowed' : 'call_would_deny';
-    await journal.emit(action, shadowDetails(shadow, conditions));
+    await journal.emit(action, { ...shadowDetails(shadow, conditions), policy_version });
   }
 }

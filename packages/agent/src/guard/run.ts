@@ -393,7 +393,7 @@ export class GovernedCall<A extends object, R> {
 
   readonly #report = (activity: string) => (failure: unknown) => this.#parts.onError(failure, activity);
   readonly #recordShadows = (shadows: Decision['shadows']) =>
-    recordShadows(this.#journal, shadows, this.#conditionsOf);
+    recordShadows(this.#journal, shadows, this.#policy.version, this.#conditionsOf);
   readonly #conditionsOf = (id: string | null) => this.#policy.conditionsOf(id, this.#input, this.#counts);
   readonly #denialOf = (decision: Decision) => denialOf(decision, this.#conditionsOf(decision.name));
 }
