@@ -1,7 +1,7 @@
 // Which contracts and conditions a set of cases reaches.
-import type { Rule } from '../bundle/rule.ts';
+import type { Rule, SessionRule } from '../bundle/rule.ts';
 import type { CompiledBundle, CompiledRule } from '../evaluate/compile.ts';
-import { evaluateCall } from '../evaluate/live.ts';
+import { exceeds } from '../evaluate/limits.ts';
 import { hasPolicyError, recordOf, viewOf } from '../evaluate/record.ts';
 import { leavesOf, traceCondition } from '../evaluate/trace.ts';
 import type { Case } from './cases.ts';
@@ -29,21 +29,14 @@ export function coverageOf(bundle: CompiledBundle, cases: readonly Case[]): Cove
   const contracts = bundle.document.rules
     .filter((rule) => rule.enabled && !rule.shadow)
     .map((rule) =>
-      rule.type === 'session' ? sessionCoverage(bundle, rule.id, cases) : callCoverage(bundle, rule, cases),
+      rule.type === 'session' ? sessionCoverage(rule, cases) : callCoverage(bundle, rule, cases),
     );
   return { contracts, fired: contracts.filter(({ fired }) => fired > 0).length, total: contracts.length };
 }
 
-function sessionCoverage(bundle: CompiledBundle, id: string, cases: readonly Case[]): ContractCoverage {
-  const counted = cases.filter((one) => one.session !== undefined);
-  const fired = counted.filter(({ call, session }) => {
-    const decision = evaluateCall(bundle, call, session ? { counters: session } : {});
-    return (
-      decision.records.some(({ name, passed }) => name === id && !passed) ||
-      decision.source === 'operation_limit'
-    );
-  });
-  return { id, type: 'session', looked: counted.length, fired: fired.length, unmet: [] };
+function sessionCoverage({ id, limits }: SessionRule, cases: readonly Case[]): ContractCoverage {
+  const fires = cases.flatMap(({ call, session }) => (session ? [exceeds(limits, call.tool, session)] : []));
+  return { id, type: 'session', looked: fires.length, fired: fires.filter(Boolean).length, unmet: [] };
 }
 
 function callCoverage(
