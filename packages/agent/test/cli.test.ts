@@ -415,6 +415,46 @@ cases:
     expect((await run(['test', '--require-coverage', 'session.cases.yaml'])).code).toBe(1);
   });
 
+  it('counts a session contract as fired in the cases that its own limits refuse', async () => {
+    const limit = (id: string, limits: string) =>
+      `  - { id: ${id}, type: session, limits: { ${limits} }, then: { effect: deny, message: no } }\n`;
+    await write(
+      'limits.yaml',
+      bundle(
+        limit('attempts', 'max_attempts: 50') +
+          limit('payments', 'max_calls_per_tool: { pay: 2 }') +
+          limit('calls', 'max_tool_calls: 100'),
+      ),
+    );
+    await write(
+      'limits.cases.yaml',
+      `contracts: limits.yaml
+cases:
+  - { call: { tool: pay }, session: { calls: 2, calls_of_tool: 2 }, expect: { verdict: deny, contract: payments } }
+  - { call: { tool: pay }, session: { attempts: 60 }, expect: { verdict: deny, contract: attempts } }
+`,
+    );
+    const { code, out } = await run(['test', '--require-coverage', 'limits.cases.yaml']);
+    expect([code, out.split('\n').slice(2)]).toEqual([
+      1,
+      ['2 of 2 cases passed; 2 of 3 contracts fire in a case', '  calls: fires in no case', ''],
+    ]);
+  });
+
+  it('redacts a result as an agent does', async () => {
+    await write(
+      'secret.yaml',
+      bundle(
+        '  - { id: hide, type: post, tool: read, when: { output.text: { contains: secret } }, then: { effect: redact, message: hidden } }\n',
+      ),
+    );
+    await write(
+      'secret.cases.yaml',
+      'contracts: secret.yaml\ncases:\n  - { call: { tool: read }, output: "api_key=abc123def secret", expect: { verdict: warn, output: "api_key=[REDACTED] secret" } }\n',
+    );
+    expect(await run(['test', 'secret.cases.yaml'])).toMatchObject({ code: 0 });
+  });
+
   it.each([
     [
       'contracts: nowhere.yaml\ncases: [{call: {tool: a}, expect: {verdict: allow}}]',

@@ -9,6 +9,7 @@ import { evaluateCall } from '../evaluate/live.ts';
 import { evaluatePost } from '../evaluate/post.ts';
 import { hasPolicyError, recordOf, viewOf } from '../evaluate/record.ts';
 import { leavesOf, traceCondition } from '../evaluate/trace.ts';
+import { redactText } from '../redact.ts';
 import { displayWord } from '../state-words.ts';
 import { type Json, type JsonObject, parseYaml, type YamlDocument, type YamlPath } from '../yaml.ts';
 
@@ -190,7 +191,7 @@ export function runCase(bundle: CompiledBundle, one: Case): CaseResult {
   let message = live.reason;
   let output: unknown = one.output;
   if (live.verdict === 'allow' && one.output !== undefined) {
-    const post = evaluatePost(bundle, call, one.output);
+    const post = evaluatePost(bundle, call, one.output, { redactText });
     const fired = post.records.find((record) => !record.passed && !record.observed);
     output = post.output;
     if (fired) [verdict, contract, message] = ['warn', fired.name, fired.message];
