@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import {
   type AcceptedKinds,
+  absentOperators,
   type CompiledBundle,
   compileForDryRuns,
   createRedaction,
@@ -84,7 +85,7 @@ const keyOf = ({ tenantId, accepted, keyPrefix, request }: EvaluateTask, digest:
 function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
   const { yaml, toolArguments, words } = request;
   const redaction = createRedaction({ keyPrefixes: [keyPrefix] });
-  const operators = faultsOf(words);
+  const operators = absentOperators(words.operators);
   const { looksSecret } = redaction;
   const read = readBundle(yaml, { ...accepted, ...words, maxDocuments: maxEvaluateDocuments });
   return {
@@ -102,17 +103,6 @@ function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
 
 /** The tenant's profiles of programs, as an option of the compiler. */
 export const profilesIn = ({ commandProfiles }: CustomWords) => (commandProfiles ? { commandProfiles } : {});
-
-/** The agents' own operators are code that the hub has not got: each is a fault, which makes its contract fire. */
-export const faultsOf = ({ operators }: CustomWords) =>
-  Object.fromEntries(
-    operators.map((name) => [
-      name,
-      () => {
-        throw new Error(`the hub cannot run the custom operator ${name}`);
-      },
-    ]),
-  );
 
 /** A warning for each custom operator that the run met, in each contract. */
 function notRun({ contracts_evaluated }: DryRun, { operators }: CustomWords): readonly Finding[] {

@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import {
   type AcceptedKinds,
+  absentOperators,
   compileBundle,
   createExplainer,
   createRedaction,
@@ -24,7 +25,7 @@ import type { ReplayCall } from '../../../src/evaluation/rules/replay-call.ts';
 import { createJudge, type Judge } from '../../../src/evaluation/rules/replay-judge.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import { CompiledTexts } from './compiled-texts.ts';
-import { faultsOf, profilesIn } from './evaluation.ts';
+import { profilesIn } from './evaluation.ts';
 
 export interface ExplainTask {
   readonly tenantId: string;
@@ -72,7 +73,7 @@ function decisionOf(judge: Judge, call: ReplayCall): ReplayDecision | null {
 function compile({ request, accepted, keyPrefix }: ExplainTask): Compiled {
   const { yaml, toolArguments, words } = request;
   const redaction = createRedaction({ keyPrefixes: [keyPrefix] });
-  const operators = faultsOf(words);
+  const operators = absentOperators(words.operators);
   const options = {
     ...accepted,
     maxContracts: maxStoredRules,

@@ -1,6 +1,12 @@
 // A replay's work in its thread: compiles the two documents unless the thread remembers them, and judges a portion of
 // calls.
-import { type AcceptedKinds, compileBundle, createRedaction, maxStoredRules } from 'reeve-agent/rules';
+import {
+  type AcceptedKinds,
+  absentOperators,
+  compileBundle,
+  createRedaction,
+  maxStoredRules,
+} from 'reeve-agent/rules';
 import type { ReplayDocuments, ReplayOutline } from '../../../src/evaluation/port/replayer.ts';
 import type { ReplayCall } from '../../../src/evaluation/rules/replay-call.ts';
 import {
@@ -14,7 +20,7 @@ import {
 import { HubError } from '../../../src/shared/error.ts';
 import { systemClock } from '../clock.ts';
 import { CompiledTexts } from './compiled-texts.ts';
-import { faultsOf, profilesIn } from './evaluation.ts';
+import { profilesIn } from './evaluation.ts';
 
 export interface ReplayTask {
   readonly tenantId: string;
@@ -94,7 +100,7 @@ function compiled(task: ReplayTask, yaml: string, which: 'document' | 'base'): C
       maxContracts: maxStoredRules,
       toolArguments,
       ...profilesIn(words),
-      operators: faultsOf(words),
+      operators: absentOperators(words.operators),
       looksSecret: createRedaction({ keyPrefixes: [keyPrefix] }).looksSecret,
     });
     if (!result.ok) {

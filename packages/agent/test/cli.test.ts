@@ -455,6 +455,38 @@ cases:
     expect(await run(['test', 'secret.cases.yaml'])).toMatchObject({ code: 0 });
   });
 
+  it('takes operators that agents register, whose contracts fire with a note', async () => {
+    await write(
+      'network.yaml',
+      bundle(`${never}  - id: inside
+    type: pre
+    tool: connect
+    when: { args.ip: { in_network: "10.0.0.0/8" } }
+    then: { effect: deny, message: "{args.ip} is inside" }
+`),
+    );
+    await write('network.tools.yaml', 'custom_operators: [in_network]\n');
+    await write(
+      'network.cases.yaml',
+      `contracts: network.yaml
+cases:
+  - { name: large, call: { tool: pay, args: { amount: 20000 } }, expect: { verdict: deny, contract: never-over-10000 } }
+  - { name: host, call: { tool: connect, args: { ip: 10.1.1.1 } }, expect: { verdict: deny, contract: inside } }
+`,
+    );
+    expect((await run(['test', 'network.cases.yaml'])).code).toBe(2);
+    expect(await run(['test', '--tools', 'network.tools.yaml', 'network.cases.yaml'])).toMatchObject({
+      code: 0,
+      out: `ok   large
+ok   host
+       contract 'inside' fires because the custom operator in_network cannot run here
+2 of 2 cases passed; 1 of 2 contracts fire in a case
+  inside: fires in no case
+  inside: true in no case: args.ip in_network "10.0.0.0/8"
+`,
+    });
+  });
+
   it.each([
     [
       'contracts: nowhere.yaml\ncases: [{call: {tool: a}, expect: {verdict: allow}}]',

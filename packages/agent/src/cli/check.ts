@@ -2,6 +2,7 @@
 import { readBundle } from '../rules/bundle/document.ts';
 import { lintBundle, lintCodes } from '../rules/bundle/lint.ts';
 import { compileBundle } from '../rules/evaluate/compile.ts';
+import { absentOperators } from '../rules/evaluate/operator.ts';
 import type { ToolArguments } from '../rules/sandbox/names.ts';
 import type { CommandProfiles } from '../rules/sandbox/profiles/profile.ts';
 import {
@@ -149,7 +150,7 @@ async function findingsOf(file: string, { toolArguments, ...language }: Language
   const compiled = compileBundle(read.documents, {
     toolArguments,
     commandProfiles: language.commandProfiles,
-    operators: Object.fromEntries(language.operators.map((name) => [name, () => false])),
+    operators: absentOperators(language.operators),
   });
   if (!compiled.ok)
     return compiled.problems.map(({ line, column, message }) => problem(line, column, message));

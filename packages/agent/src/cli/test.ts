@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { readBundle } from '../rules/bundle/document.ts';
 import type { RuleDocument } from '../rules/bundle/rule.ts';
 import { type CompiledBundle, compileBundle } from '../rules/evaluate/compile.ts';
+import { absentOperators } from '../rules/evaluate/operator.ts';
 import { type CaseFile, type CaseResult, readCases, runCase } from '../rules/testing/cases.ts';
 import { type Coverage, coverageOf } from '../rules/testing/coverage.ts';
 import { type Annotation, type Command, formatOf, githubLine, parseCommand, readText } from './command.ts';
@@ -86,7 +87,7 @@ async function runFile(file: string, settings: ToolSettings): Promise<FileReport
 async function bundleOf(
   file: string,
   { contracts }: CaseFile,
-  { toolArguments, commandProfiles }: ToolSettings,
+  { toolArguments, commandProfiles, operators }: ToolSettings,
 ): Promise<CompiledBundle> {
   const folder = file === '-' ? process.cwd() : dirname(resolve(file));
   const documents: RuleDocument[] = [];
@@ -94,11 +95,12 @@ async function bundleOf(
     const source = await readText(resolve(folder, path)).catch((error: Error) => {
       throw new Error(`${path} ${error.message}`);
     });
-    const read = readBundle(source, { maxContracts: 500 });
+    const read = readBundle(source, { maxContracts: 500, operators });
     if (!read.ok) throw new Error(`${path}: ${read.problems.map(({ message }) => message).join('\n')}`);
     documents.push(...read.documents);
   }
-  const compiled = compileBundle(documents, { toolArguments, commandProfiles });
+  const options = { toolArguments, commandProfiles, operators: absentOperators(operators) };
+  const compiled = compileBundle(documents, options);
   if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join('\n'));
   return compiled.bundle;
 }

@@ -32,6 +32,7 @@ export { createExplainer, type EvaluatedCondition } from './evaluate/explain.ts'
 export { compileGlob, globMatch } from './evaluate/glob.ts';
 export type { Counters } from './evaluate/limits.ts';
 export { type Decision, evaluateCall, limitDecision } from './evaluate/live.ts';
+export { absentOperators } from './evaluate/operator.ts';
 export {
   compileForDryRuns,
   type DryRun,

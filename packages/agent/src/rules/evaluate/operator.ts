@@ -15,6 +15,17 @@ export type Test = (field: unknown, budget: Budget) => OperatorResult;
 /** A custom operator: truthy holds; throwing is a fault. */
 export type CustomOperator = (field: unknown, operand: Json) => unknown;
 
+/** Operators that agents register and that do not exist here: each is a fault, which makes its contract fire. */
+export const absentOperators = (names: Iterable<string>): Readonly<Record<string, CustomOperator>> =>
+  Object.fromEntries(
+    [...names].map((name) => [
+      name,
+      () => {
+        throw new Error(`the custom operator ${name} cannot run here`);
+      },
+    ]),
+  );
+
 /** Compiles every operator but `exists`, which alone looks at missing values. Null for an unknown name. */
 export function compileOperator(
   name: string,

@@ -1,5 +1,6 @@
 // Unit tests for contracts: a YAML file of cases, each a call and what should come of it. Reads and runs; prints
 // nothing.
+import { operatorNames } from '../bundle/condition.ts';
 import { isMapping, meantBy } from '../bundle/reader.ts';
 import { RuleError } from '../error.ts';
 import type { Principal, ToolCall } from '../evaluate/call.ts';
@@ -53,7 +54,10 @@ export interface CaseResult {
   readonly message: string | null;
   /** One sentence for each expectation that was not met. */
   readonly failures: readonly string[];
-  /** One sentence for each condition that met a value of the wrong type, which made its contract fire. */
+  /**
+   * One sentence for each condition that met a value of the wrong type, or whose operator exists only in agents. It made
+   * its contract fire.
+   */
   readonly faults: readonly string[];
 }
 
@@ -224,15 +228,21 @@ function faultsOf(bundle: CompiledBundle, { call, output }: Case, ran: boolean):
     const view = viewOf(bundle, call, rule.type === 'post' ? output : undefined);
     if (rule.type === 'sandbox' || !hasPolicyError(recordOf(compiled, view))) return [];
     return leavesOf(traceCondition(rule.when, view))
-      .filter(({ outcome, value }) => outcome === 'fault' && value !== undefined)
-      .map(
-        ({ selector, operator, value }) =>
-          `contract '${rule.id}' fires because ${operator} does not accept a ${typeName(value)}: ${selector} is one${
-            Array.isArray(value) ? '. Operators do not enter lists; compare lists with equals or in' : ''
-          }`,
+      .filter(
+        ({ outcome, value, operator }) =>
+          outcome === 'fault' && (value !== undefined || !isBuiltIn(operator)),
+      )
+      .map(({ selector, operator, value }) =>
+        isBuiltIn(operator)
+          ? `contract '${rule.id}' fires because ${operator} does not accept a ${typeName(value)}: ${selector} is one${
+              Array.isArray(value) ? '. Operators do not enter lists; compare lists with equals or in' : ''
+            }`
+          : `contract '${rule.id}' fires because the custom operator ${operator} cannot run here`,
       );
   });
 }
+
+const isBuiltIn = (operator: string): boolean => operatorNames.some((name) => name === operator);
 
 const typeName = (value: unknown): string =>
   Array.isArray(value)
