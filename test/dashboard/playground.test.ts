@@ -74,6 +74,32 @@ describe('the playground', () => {
     await visit.context.close();
   });
 
+  it('evaluates documents with operators that agents register, as the hub does', async () => {
+    const setOperators = (custom_operators: readonly string[]) =>
+      hub.call('PUT', '/api/v1/settings/tools', { cookie, body: { custom_operators } });
+    await setOperators(['in_network']);
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/test');
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(judging.replace('{ gt: 10 }', '{ in_network: "10.0.0.0/8" }'));
+    await page.getByLabel('Tool', { exact: true }).fill('pay');
+    await page.getByLabel('Arguments as JSON').fill('{"amount": 20}');
+    await page.getByText('More fields').click();
+    await page.getByLabel('Claims as JSON').fill('{"team": "clerks"}');
+    const result = page.getByRole('region', { name: 'Result' });
+    await result.getByText('Only leads pay 20').waitFor();
+    await result.getByText(/same result, denied/).waitFor();
+    const cases = page.getByRole('region', { name: 'Cases' });
+    await cases.getByLabel('Case name').fill('a clerk');
+    await cases.getByRole('button', { name: 'Save case', exact: true }).click();
+    await cases.getByText('1 of 1 case as expected.').waitFor();
+    noFaults(visit);
+    await visit.context.close();
+    await setOperators([]);
+  });
+
   itAtNight('takes a version and a call from the address, and keeps both there', async () => {
     const visit = await view(hub.url, { cookie });
     const { page } = visit;

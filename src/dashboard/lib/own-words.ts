@@ -1,5 +1,7 @@
 // Selectors and operators that the tenant's agents register. The editor accepts them.
 import { useMemo } from 'react';
+import { absentOperators } from '../../../packages/agent/src/rules/evaluate/operator.ts';
+import type { EngineOptions } from '../../../packages/agent/src/rules/evaluate/options.ts';
 import { type OwnWords, problemsOf } from './engine.ts';
 import { useCall } from './query.ts';
 
@@ -10,6 +12,12 @@ export function useOwnWords(): OwnWords {
     () => ({ selectors: data?.custom_selectors ?? [], operators: data?.custom_operators ?? [] }),
     [data],
   );
+}
+
+/** Options of the rule engine in the browser: operators of the tenant's agents are code that it does not have. */
+export function useEngineOptions(): EngineOptions {
+  const { operators } = useOwnWords();
+  return useMemo(() => ({ operators: absentOperators(operators) }), [operators]);
 }
 
 /** The problems that the rule engine finds in a document; null has none. */

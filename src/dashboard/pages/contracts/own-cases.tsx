@@ -5,6 +5,7 @@ import { compileBundle } from '../../../../packages/agent/src/rules/evaluate/com
 import { globMatch } from '../../../../packages/agent/src/rules/evaluate/glob.ts';
 import { toolsOf } from '../../../contract/rules.ts';
 import { bundleOfContract } from '../../lib/engine.ts';
+import { useEngineOptions } from '../../lib/own-words.ts';
 import { counted } from '../../lib/text.ts';
 import { nameColumn, textColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Button } from '../../ui/parts.tsx';
@@ -49,8 +50,9 @@ export function OwnCases({ id, type, definition, text }: OwnCasesProps): JSX.Ele
     [id, definition],
   );
   const [rows, setRows] = useState<readonly CaseRow[] | null>(null);
+  const engine = useEngineOptions();
   const run = (): void => {
-    const compiled = compileBundle(bundleOfContract(id, type, text), {});
+    const compiled = compileBundle(bundleOfContract(id, type, text), engine);
     setRows(cases.map((kept) => ({ kept, outcome: compiled.ok ? runKept(compiled.bundle, kept) : null })));
   };
   const passedCount = rows?.filter(({ outcome }) => outcome?.ok).length ?? 0;

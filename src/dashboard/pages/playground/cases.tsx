@@ -4,6 +4,7 @@ import { type JSX, useMemo, useState } from 'react';
 import { compileBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
 import type { DryRun } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import type { CaseResult } from '../../../../packages/agent/src/rules/testing/cases.ts';
+import { useEngineOptions } from '../../lib/own-words.ts';
 import { counted } from '../../lib/text.ts';
 import { nameColumn, textColumn } from '../../ui/columns.tsx';
 import { download } from '../../ui/download.ts';
@@ -72,11 +73,12 @@ function useCases(text: string) {
     setCases(next);
     writeKept(next);
   };
+  const engine = useEngineOptions();
   const outcomes = useMemo(() => {
     if (cases.length === 0) return null;
-    const compiled = compileBundle(text, {});
+    const compiled = compileBundle(text, engine);
     return compiled.ok ? cases.map((one) => runKept(compiled.bundle, one)) : null;
-  }, [text, cases]);
+  }, [text, cases, engine]);
   const rows = useMemo(
     (): readonly CaseRow[] => cases.map((one, i) => ({ kept: one, outcome: outcomes?.[i] ?? null })),
     [cases, outcomes],

@@ -5,7 +5,7 @@ import { type JSX, useCallback, useEffect, useMemo, useRef } from 'react';
 import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/evaluate/playground.ts';
 import { traceCondition } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
 import { useDraft } from '../../lib/drafts.ts';
-import { useProblems } from '../../lib/own-words.ts';
+import { useEngineOptions, useProblems } from '../../lib/own-words.ts';
 import { useFilters } from '../../lib/search.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { PageHead } from '../../ui/parts.tsx';
@@ -52,16 +52,17 @@ export default function Playground(): JSX.Element {
   const { call, from: event } = callDraft ?? ownCall;
   useNamed(from, event);
   const problems = useProblems(text);
+  const engine = useEngineOptions();
   const read = useMemo(() => readCall(call), [call]);
   const result = useMemo((): DryRun | string => {
     if (!read.ok) return read.why;
     try {
       const { call, ...options } = read.value;
-      return evaluateYaml(text, call, { trace: traceCondition, ...options });
+      return evaluateYaml(text, call, { trace: traceCondition, engine, ...options });
     } catch (error) {
       return (error as Error).message;
     }
-  }, [text, read]);
+  }, [text, read, engine]);
   const load = useCallback(
     (next: string, of: string) => setDocument({ text: next, from: of, changed: false }),
     [setDocument],
