@@ -1,11 +1,19 @@
 // The only way to the network for a contained program: a proxy for HTTP and CONNECT outside, behind a socket that the
 // program's folder contains. It connects to allowed names only and resolves them itself.
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request,
+  type ServerResponse,
+} from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Duplex } from 'node:stream';
+import { type Duplex, pipeline } from 'node:stream';
+import { messageOf } from '../failure.ts';
 import { compileHostGlobs } from '../rules/evaluate/glob.ts';
 
 /** Connections at once, for each program. */
@@ -56,8 +64,28 @@ export async function startProxy(domains: readonly string[]): Promise<DomainProx
 
 const refusal = (host: string): string => `${host} is not among the domains of this program\n`;
 
-/** A request for `http://…`; the name in its address is the name that the server gets. */
-function forward(incoming: IncomingMessage, response: ServerResponse, isAllowed: (host: string) => boolean) {
+/** Headers about one connection, which the next connection does not get. Node refuses trailers without chunks. */
+const connectionHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade',
+]);
+const messageHeaders = (headers: IncomingHttpHeaders): IncomingHttpHeaders =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !connectionHeaders.has(name)));
+
+/**
+ * A request for `http://…`; the name in its address is the name that the server gets. Program and server may send what
+ * they like: an exception here would end the agent's process.
+ */
+function forward(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  isAllowed: (host: string) => boolean,
+): void {
   const address = incoming.url ?? '';
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url?.protocol !== 'http:') {
@@ -68,15 +96,34 @@ function forward(incoming: IncomingMessage, response: ServerResponse, isAllowed:
     response.writeHead(403).end(refusal(url.hostname));
     return;
   }
-  const { 'proxy-connection': _, 'proxy-authorization': __, ...headers } = incoming.headers;
-  const { method } = incoming;
-  const outgoing = request(url, { method, headers: { ...headers, host: url.host } }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers);
-    answer.pipe(response);
-  });
-  outgoing.on('error', (failure) => {
+  const headers = { ...messageHeaders(incoming.headers), host: url.host };
+  let outgoing: ClientRequest;
+  try {
+    outgoing = request(url, { method: incoming.method, headers });
+  } catch (failure) {
+    // A user name with a wrong percent-encoding, for instance.
+    response.writeHead(400).end(`${messageOf(failure)}\n`);
+    return;
+  }
+  const fail = (failure: unknown): void => {
     if (response.headersSent) response.destroy();
-    else response.writeHead(502).end(`${failure.message}\n`);
+    else response.writeHead(502).end(`${messageOf(failure)}\n`);
+  };
+  outgoing.on('response', (answer) => {
+    const { 'transfer-encoding': _, ...answerHeaders } = messageHeaders(answer.headers);
+    try {
+      response.writeHead(answer.statusCode ?? 502, answerHeaders);
+    } catch (failure) {
+      // A status below 100, for instance.
+      answer.destroy();
+      return fail(failure);
+    }
+    // Ends the response also if the answer is cut.
+    pipeline(answer, response, () => {});
+  });
+  outgoing.on('error', fail);
+  outgoing.on('close', () => {
+    if (!response.headersSent) fail(new Error('the server has not answered'));
   });
   response.on('close', () => outgoing.destroy());
   incoming.pipe(outgoing);
@@ -92,12 +139,14 @@ function tunnel(
   head: Buffer,
   isAllowed: (host: string) => boolean,
 ): void {
-  const [, host = '', port] = /^\[?([^\s[\]]+)\]?:(\d{1,5})$/.exec(incoming.url ?? '') ?? [];
-  if (!isAllowed(host) || Number(port) > 65_535) {
-    client.end(`HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\n\r\n${refusal(host)}`);
+  const address = incoming.url ?? '';
+  const [, host = '', digits] = /^\[?([^\s[\]]+)\]?:(\d{1,5})$/.exec(address) ?? [];
+  const port = Number(digits ?? 0);
+  if (!isAllowed(host) || port < 1 || port > 65_535) {
+    client.end(`HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\n\r\n${refusal(host || address)}`);
     return;
   }
-  const server = connect({ host, port: Number(port), timeout: idleTimeout }, () => {
+  const server = connect({ host, port, timeout: idleTimeout }, () => {
     client.write('HTTP/1.1 200 Connection established\r\n\r\n');
     server.write(head);
     server.pipe(client).pipe(server);
