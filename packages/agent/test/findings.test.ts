@@ -55,6 +55,20 @@ contracts:
     ]);
   });
 
+  it('of a tool one letter beside a declared one, also beside one in another document', () => {
+    const { told, heard } = listening();
+    const declaring = document('args.path: { equals: a }', 'tools: { raed: { side_effect: read } }\n');
+    Guard.fromYaml(declaring, heard);
+    Guard.fromYaml([document('args.path: { equals: a }'), declaring.replace('id: no', 'id: other')], heard);
+    expect(told).toMatchObject([
+      [{ code: 'unknown-tool', contract: 'no', document: 1, suggestion: 'raed' }],
+      [
+        { code: 'unknown-tool', contract: 'no', document: 1, suggestion: 'raed' },
+        { code: 'unknown-tool', contract: 'other', document: 2, suggestion: 'raed' },
+      ],
+    ]);
+  });
+
   it('but not of selectors that the guard registers', () => {
     const { told, heard } = listening({ selectors: { ticket: () => ({}) } });
     Guard.fromYaml(document('ticket.state: { equals: open }'), heard);

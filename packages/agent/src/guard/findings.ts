@@ -32,13 +32,10 @@ export function findingsOf(
     maxContracts,
     operators: Object.keys(operators ?? {}),
     selectors: Object.keys(selectors ?? {}),
-    tools: [
-      ...Object.keys(toolArguments ?? {}),
-      ...documents.flatMap(({ rules, tools }) => [
-        ...tools.keys(),
-        ...rules.flatMap((rule) => ('tools' in rule ? rule.tools : [])),
-      ]),
-    ],
+    tools: [...Object.keys(toolArguments ?? {}), ...documents.flatMap(({ tools }) => [...tools.keys()])],
+    contractTools: documents.flatMap(({ rules }) =>
+      rules.flatMap((rule) => ('tools' in rule ? rule.tools : [])),
+    ),
     ...(commandProfiles ? { commandProfiles } : {}),
     ...(apiVersions ? { apiVersions } : {}),
     ...(bundleKinds ? { bundleKinds } : {}),

@@ -64,8 +64,10 @@ export type LintCode = (typeof lintCodes)[number];
 export interface LintOptions extends LanguageOptions {
   /** Prefixes of selectors that agents register. */
   readonly selectors?: Iterable<string>;
-  /** Tools of the agents, beside those that the document names. */
+  /** Declared tools of the agents, beside those that the document declares. */
   readonly tools?: Iterable<string>;
+  /** Tools in contracts of other documents. Limits may name them. */
+  readonly contractTools?: Iterable<string>;
   /** Profiles of programs beside the built-in ones. */
   readonly commandProfiles?: CommandProfiles;
 }
@@ -112,6 +114,7 @@ class Linter {
   readonly #commandProfiles: CommandProfiles;
   readonly #selectors: ReadonlySet<string>;
   readonly #tools: readonly string[];
+  readonly #contractTools: readonly string[];
   readonly #declared: ReadonlyMap<string, string>;
   readonly #entries: readonly Entry[];
   readonly #mode: Json | undefined;
@@ -125,6 +128,7 @@ class Linter {
     this.#words = value.rules === undefined ? contractWords : rulesetWords;
     this.#selectors = new Set(options.selectors ?? []);
     this.#tools = [...(options.tools ?? [])];
+    this.#contractTools = [...(options.contractTools ?? [])];
     this.#commandProfiles = options.commandProfiles ?? {};
     this.#mode = isMapping(value.defaults) ? value.defaults.mode : undefined;
     const tools = isMapping(value.tools) ? value.tools : {};
@@ -306,7 +310,9 @@ class Linter {
   #allTools(): ReadonlySet<string> {
     const used = this.#entries.flatMap(({ tools }) => tools);
     return new Set(
-      [...this.#declared.keys(), ...used, ...this.#tools].filter((tool) => !globCharacters.test(tool)),
+      [...this.#declared.keys(), ...used, ...this.#tools, ...this.#contractTools].filter(
+        (tool) => !globCharacters.test(tool),
+      ),
     );
   }
 
