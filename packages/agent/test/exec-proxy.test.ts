@@ -1,5 +1,5 @@
-// The proxy of contained programs, under requests and answers that no client and no server means well: it answers or ends
-// the connection, and the agent's process goes on. An exception that nothing catches fails this file.
+// The proxy of contained programs, under requests and answers of ill will: it answers or ends the connection, and the
+// agent's process goes on. An exception that nothing catches fails this file.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

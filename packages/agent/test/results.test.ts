@@ -47,6 +47,16 @@ describe('a field of a result', () => {
   });
 });
 
+describe('a result that is missing', () => {
+  const named = '{tool.name: {equals: find}}';
+
+  it.each([[undefined], [null]])('has nothing to redact: %s', async (result) => {
+    const { returned, warnings, last } = await run(post('redact', named), result);
+    expect([returned, warnings]).toEqual([result, ['leak']]);
+    expect(last).toMatchObject({ action: 'call_executed', postconditions_passed: false });
+  });
+});
+
 describe('a result that JSON alone cannot write', () => {
   const key = 'AKIA0123456789ABCDEF';
   const keys = '{output.text: {matches: "AKIA[0-9A-Z]{16}"}}';

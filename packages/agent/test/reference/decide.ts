@@ -286,7 +286,8 @@ export function after(bundle: Mapping, call: ReferenceCall, output: Value) {
     else {
       warnings.push(record.message ?? '');
       if (kind === 'deny') suppressed ??= `[OUTPUT SUPPRESSED] ${record.message}`;
-      else {
+      // A missing result has nothing to redact.
+      else if (output !== null && output !== undefined) {
         changed = 'redacted';
         const named = patterns(contract.when);
         if (named.length === 0) text = '[REDACTED]';

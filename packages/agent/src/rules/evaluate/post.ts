@@ -54,7 +54,7 @@ export function evaluatePost(
   try {
     const rules = bundle.rulesFor(call.tool);
     const view = viewOf(bundle, call, output, budget, options.outputText);
-    const { text: whole = '', isReadable } = view.outputText;
+    const { text: whole, isReadable } = view.outputText;
     const sideEffect = sideEffectOf(call, bundle.tools);
     const result = mustBeSeen(call, bundle.tools);
     for (const compiled of rules.post) {
@@ -110,12 +110,14 @@ function patternsOf(rule: CompiledRule): readonly ReplacingRegex[] {
   return patterns;
 }
 
+/** @param text undefined: the result is missing, and nothing can be redacted */
 function redact(
   rule: CompiledRule,
-  text: string,
+  text: string | undefined,
   budget: Budget,
   redactText: ((text: string) => string) | undefined,
-): string {
+): string | undefined {
+  if (text === undefined) return undefined;
   if (rule.patterns.length > 0)
     return patternsOf(rule).reduce((left, regex) => regex.replaceAll(left, marker, budget).text, text);
   try {

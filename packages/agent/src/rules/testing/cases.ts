@@ -55,8 +55,8 @@ export interface CaseResult {
   /** One sentence for each expectation that was not met. */
   readonly failures: readonly string[];
   /**
-   * One sentence for each condition that met a value of the wrong type, or whose operator exists only in agents. It made
-   * its contract fire.
+   * One sentence for each condition that met a value of the wrong type, or whose operator exists only in agents. Its
+   * contract fired for that reason.
    */
   readonly faults: readonly string[];
 }
