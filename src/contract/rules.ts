@@ -83,10 +83,13 @@ function toolsText(definition: JsonObject): string {
   return tools.length === 0 || tools.includes('*') ? 'all tools' : listText(tools);
 }
 
+/** By effects of contracts, and by actions of rules: a saved definition has the words of either. */
 const verbs: ReadonlyMap<string, string> = new Map(
   Object.entries({
     deny: 'Denies',
+    block: 'Denies',
     approve: 'Asks before',
+    ask: 'Asks before',
     warn: 'Warns about',
     redact: 'Redacts',
   }),
@@ -130,7 +133,7 @@ function boundsText(definition: JsonObject): string {
 
 function actText(type: ContractType, definition: JsonObject): string {
   const then = isMapping(definition.then) ? definition.then : {};
-  const effect = (type === 'sandbox' ? definition.outside : then.effect) ?? 'deny';
+  const effect = (type === 'sandbox' ? definition.outside : (then.effect ?? then.action)) ?? 'deny';
   // A saved definition may have any value here, also one that `String` throws for.
   const verb = typeof effect === 'string' ? (verbs.get(effect) ?? effect) : '…';
   const tools = toolsText(definition);

@@ -33,6 +33,15 @@ describe('the sentence of a contract', () => {
     );
   });
 
+  it('reads the words of rulesets as those of contracts', () => {
+    const sentenceWith = (action: string) => sentenceOf('pre', { tool: 'pay', then: { action } });
+    expect([sentenceWith('ask'), sentenceWith('block')]).toEqual(['Asks before pay', 'Denies pay']);
+    expect(sentenceOf('post', { tool: 'pay', then: { action: 'redact' } })).toBe('Redacts results of pay');
+    expect(sentenceOf('sandbox', { tool: 'pay', within: ['/w'], outside: 'ask' })).toBe(
+      'Asks before pay outside /w',
+    );
+  });
+
   it('names the bounds of a sandbox with their exceptions', () => {
     const definition = {
       ...{ tools: ['shell', '*_file'], within: ['/w', '/tmp'], not_within: ['/w/.git'], outside: 'approve' },
