@@ -106,6 +106,28 @@ describe('calls', () => {
     proxy.call(1, 'read');
     expect(await proxy.answered(1)).toMatchObject({ result: text('Denied: not tester at files') });
   });
+
+  it('tell contracts their own client where several modern clients share a session', async () => {
+    const rule =
+      '{ id: only, type: pre, tool: "*", when: { metadata.mcp.client: { exists: true } }, then: { effect: deny, message: "not {metadata.mcp.client}" } }';
+    const proxy = new Setting(rules(rule), () => ({ result: introduction }));
+    const names = ['one', 'two'];
+    for (const [id, name] of names.entries())
+      proxy.call(
+        id,
+        'read',
+        {},
+        {
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientInfo': { name, version: '1' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      );
+    for (const [id, name] of names.entries())
+      expect(await proxy.answered(id)).toMatchObject({ result: text(`Denied: not ${name}`) });
+  });
 });
 
 describe('everything else', () => {

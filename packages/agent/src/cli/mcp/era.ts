@@ -114,10 +114,13 @@ export const versionOf = ({ params }: { readonly params: Fields }): unknown =>
 
 export const eraOf = (request: Request): Era => (versionOf(request) === modernVersion ? modern : legacy);
 
-/** The name of the client in a modern request; null: the request contains none. */
+/** Characters of a client's name. */
+const maxClientName = 128;
+
+/** The name of the client in a modern request, cut; null: the request contains none. */
 export function clientNameOf({ params }: Request): string | null {
   const { name } = fieldsOf(fieldsOf(params._meta)[clientInfoKey]);
-  return typeof name === 'string' ? name : null;
+  return typeof name === 'string' ? name.slice(0, maxClientName) : null;
 }
 
 /** The server's name and version in a modern result. */

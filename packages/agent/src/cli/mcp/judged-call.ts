@@ -9,7 +9,7 @@ import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
 import type { AskingClient } from './asking.ts';
 import { CallError, unended } from './call-error.ts';
 import { sessionOf } from './counting-session.ts';
-import { clientCapabilitiesKey, type Era } from './era.ts';
+import { clientCapabilitiesKey, clientNameOf, type Era } from './era.ts';
 import { codes, MessageError, type Request, type Response, type ToolCall, toolCallOf } from './message.ts';
 import { ProxyRound, type ProxyRounds } from './rounds.ts';
 import { answering, answersOf } from './tasks/input.ts';
@@ -171,7 +171,7 @@ export class JudgedCall {
     const sessionId = this.#sessionId;
     const { signal, request, openRounds } = this.#sent;
     const { progressToken, name } = this.#call;
-    const { server, client } = this.#ports.names();
+    const { server, client } = this.#names;
     const { traceparent } = fieldsOf(this.#call.request.params._meta);
     const traced = typeof traceparent === 'string' ? { traceparent } : {};
     const round = this.#round;
@@ -192,11 +192,18 @@ export class JudgedCall {
   }
 
   #taskOptions({ record, rounds, signal }: TaskCall): RunOptions<McpResult> {
-    const { server, client } = this.#ports.names();
+    const { server, client } = this.#names;
     return {
       ...{ signal, rounds, sessionId: record.sessionId, approvals: () => null },
       metadata: { mcp: { server, client } },
     };
+  }
+
+  /** Several modern clients may share a session, so the name in the request comes first. */
+  get #names(): { readonly server: string; readonly client: string } {
+    const { era, request } = this.#sent;
+    const { server, client } = this.#ports.names();
+    return { server, client: (era.isModern ? clientNameOf(request) : null) ?? client };
   }
 
   get #chosenSession(): string | null {

@@ -302,7 +302,7 @@ export class McpSession {
     const era = eraOf(this.#isGreeted ? { ...request, params: {} } : request);
     if (era.isModern) {
       this.#modernMeta = era.meta(request);
-      this.#clientName = clientNameOf(request)?.slice(0, 128) ?? this.#clientName;
+      this.#clientName = clientNameOf(request) ?? this.#clientName;
       return era;
     }
     return this.#isGreeted || versionOf(request) === null ? era : null;
