@@ -1,4 +1,5 @@
 // Audit events: the ingest form, the stored form, outcomes of repeated call ids, and how verdicts are counted. Pure.
+import { isolations } from 'reeve-agent/rules';
 import { HubError } from '../shared/error.ts';
 import { omitUndefined } from '../shared/omit-undefined.ts';
 import type { SparseRecordOf } from '../shared/record-fields.ts';
@@ -220,6 +221,7 @@ function endOf(event: EventInput) {
     durationMs: durationOf(event) ?? undefined,
     error: outcomeText(payload?.error) ?? undefined,
     policyError: booleanOf(payload?.policy_error),
+    isolation: isolations.find((one) => one === payload?.isolation),
     conditions: conditionsText(payload?.conditions),
   });
 }

@@ -50,6 +50,7 @@ it.each<readonly [string, EventOutcome, string]>([
     'with every field',
     {
       conditions: '[]',
+      isolation: 'none',
       policyError: false,
       error: 'gone',
       durationMs: 0,
@@ -64,7 +65,7 @@ it.each<readonly [string, EventOutcome, string]>([
     },
     '{"verdict":"call_failed","timestamp":1,"decision_source":"s","decision_name":"n","reason":"r","sent_by":"a",' +
       '"tool_success":false,"postconditions_passed":false,"duration_ms":0,"error":"gone","policy_error":false,' +
-      '"conditions":"[]"}',
+      '"isolation":"none","conditions":"[]"}',
   ],
 ])('an outcome %s has these bytes and is read from them', (_, outcome, text) => {
   expect(JSON.stringify(toOutcomeJson(outcome))).toBe(text);

@@ -1,4 +1,5 @@
 // The audit event record 0.3.0: its fields, actions and defaults. Not its journey (sinks/).
+import type { Isolation } from './rules/isolation.ts';
 import type { JsonObject } from './rules/yaml.ts';
 
 /** The version of the record, as every record names it. */
@@ -141,6 +142,11 @@ export interface AuditRecord {
   readonly rounds?: number;
   /** Answers from the user in the call's rounds. Only beside `rounds`, and only if there were answers. */
   readonly answers?: readonly RoundAnswers[];
+  /**
+   * Containment of the programs that the tool has run, from the field `isolation` of its result. Absent on every other
+   * record.
+   */
+  readonly isolation?: Isolation;
   /** Of the caller's trace, in hex (W3C Trace Context). Absent where the call came without one. */
   readonly trace_id?: string;
   /**
@@ -220,6 +226,7 @@ export const toWire = (record: AuditRecord, agentId: string, bundleName: string 
     ...(record.follows_decision ? { follows_decision: true } : {}),
     ...(record.rounds === undefined ? {} : { rounds: record.rounds }),
     ...(record.answers === undefined ? {} : { answers: record.answers }),
+    ...(record.isolation === undefined ? {} : { isolation: record.isolation }),
     ...(record.trace_id === undefined ? {} : { trace_id: record.trace_id }),
     ...(record.conditions ? { conditions: record.conditions } : {}),
   }) as WireEvent['payload'],

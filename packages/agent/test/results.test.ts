@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { mcpRunOptions } from '../src/adapters/mcp-result.ts';
 import { Guard, ResultReplacedError } from '../src/index.ts';
+import { toWire } from '../src/record.ts';
 import { resultText } from '../src/rules/evaluate/result-text.ts';
 import { bundleOf } from './rules/evaluate/rules.ts';
 
@@ -44,6 +45,49 @@ describe('a field of a result', () => {
     expect((await run(post('deny', risky), result, mcpRunOptions)).returned).toEqual(suppressed);
     const resultFields = () => ({ risk: { score: 9 } });
     expect((await run(post('deny', risky), 'x', { resultFields })).returned).toBe('[OUTPUT SUPPRESSED] leak');
+  });
+});
+
+describe('the isolation of programs in a result', () => {
+  const quiet = post('warn', '{args.a: {exists: true}}');
+  const events = (guard: Guard) => guard.events.events.map(({ action, isolation }) => [action, isolation]);
+
+  it('is recorded with the end of the call, and sent', async () => {
+    const guard = Guard.fromYaml(quiet, { openTelemetry: null });
+    await guard.run('find', {}, () => ({ stdout: '', isolation: 'none' }));
+    await guard.run('find', {}, () => ({ isError: true, isolation: 'bubblewrap' }));
+    expect(events(guard)).toEqual([
+      ['call_allowed', undefined],
+      ['call_executed', 'none'],
+      ['call_allowed', undefined],
+      ['call_failed', 'bubblewrap'],
+    ]);
+    expect(guard.events.events.map((record) => toWire(record, 'a', null).payload.isolation)).toEqual([
+      ...[undefined, 'none', undefined, 'bubblewrap'],
+    ]);
+    expect(Object.keys(guard.events.events[0] ?? {})).not.toContain('isolation');
+  });
+
+  it('is read from the structure of an MCP result', async () => {
+    const result = { content: [], structuredContent: { isolation: 'bubblewrap' } };
+    expect((await run(quiet, result, mcpRunOptions)).last).toMatchObject({ isolation: 'bubblewrap' });
+  });
+
+  const throwing = Object.defineProperty({}, 'isolation', {
+    get: () => {
+      throw new Error('no');
+    },
+  });
+  it.each([
+    ['another word', { isolation: 'docker' }],
+    ['another type', { isolation: ['none'] }],
+    ['a text', 'isolation: none'],
+    ['an inherited field', Object.create({ isolation: 'none' })],
+    ['a getter that throws', throwing],
+  ])('is absent for %s', async (_name, result) => {
+    const { last } = await run(quiet, result);
+    expect(last).toMatchObject({ action: 'call_executed' });
+    expect(last).not.toHaveProperty('isolation');
   });
 });
 

@@ -44,6 +44,8 @@ export const reportedCall = {
   duration_ms: z.number().nullish(),
   error: name.nullish(),
   policy_error: z.boolean().nullish(),
+  /** `bubblewrap` or `none`: containment of the programs that the tool has run. */
+  isolation: name.nullish(),
   session_attempt_count: z.number().int().nullish(),
   session_execution_count: z.number().int().nullish(),
   /** True on a verdict that follows the decision on its call, such as a refusal after an approval. */
@@ -62,5 +64,6 @@ export const callEnd = outcome.pick({
   duration_ms: true,
   error: true,
   policy_error: true,
+  isolation: true,
   conditions: true,
 }).shape;

@@ -83,6 +83,7 @@ const endOf = (outcome: EventOutcome) =>
     duration_ms: outcome.durationMs,
     error: outcome.error,
     policy_error: outcome.policyError,
+    isolation: outcome.isolation,
     conditions: readConditions(outcome.conditions),
   });
 

@@ -1,5 +1,6 @@
 // The fields of an event and of its outcomes, declared once. Both stores keep events as the JSON of json.ts, which is
 // written out, as is what reads events for ingest.
+import { isolations } from 'reeve-agent/rules';
 import { z } from 'zod';
 import type { JsonObject } from '../../contract/record.ts';
 import { field, instant, json, record } from '../../shared/record.ts';
@@ -39,6 +40,8 @@ export const outcomeFields = {
   durationMs: field(z.number().optional()),
   error: field(z.string().optional()),
   policyError: field(z.boolean().optional()),
+  /** Containment of the programs that the tool has run. */
+  isolation: field(z.enum(isolations).optional()),
   /** JSON: the conditions of the contract that decided, as the repeat lists them. */
   conditions: field(z.string().optional(), { schema: z.array(condition).optional() }),
 };

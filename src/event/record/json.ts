@@ -1,5 +1,6 @@
 // Events and manifests as JSON in snake_case: as agents send them, and as stores and tenant files keep them. Stored
 // bytes follow the order of keys in this file.
+import type { Isolation } from 'reeve-agent/rules';
 import type { JsonObject } from '../../contract/record.ts';
 import { parseInstant } from '../../shared/instant.ts';
 import type { JsonForm } from '../../shared/record-fields.ts';
@@ -86,6 +87,7 @@ export interface OutcomeJson {
   readonly duration_ms?: number;
   readonly error?: string;
   readonly policy_error?: boolean;
+  readonly isolation?: Isolation;
   readonly conditions?: string;
 }
 
@@ -103,6 +105,7 @@ export function toOutcomeJson(outcome: EventOutcome): OutcomeJson {
   if (outcome.durationMs !== undefined) json.duration_ms = outcome.durationMs;
   if (outcome.error !== undefined) json.error = outcome.error;
   if (outcome.policyError !== undefined) json.policy_error = outcome.policyError;
+  if (outcome.isolation !== undefined) json.isolation = outcome.isolation;
   if (outcome.conditions !== undefined) json.conditions = outcome.conditions;
   return json;
 }
@@ -121,6 +124,7 @@ export function fromOutcomeJson(json: OutcomeJson): EventOutcome {
   if (json.duration_ms !== undefined) outcome.durationMs = json.duration_ms;
   if (json.error !== undefined) outcome.error = json.error;
   if (json.policy_error !== undefined) outcome.policyError = json.policy_error;
+  if (json.isolation !== undefined) outcome.isolation = json.isolation;
   if (json.conditions !== undefined) outcome.conditions = json.conditions;
   return outcome;
 }

@@ -54,6 +54,17 @@ it.each(rowsOfRun(['sse', 'websocket', 'websocket-msgpack'] as const, 1))(
   40_000,
 );
 
+it('the hub has the isolation of a program beside the end of its call', async () => {
+  const { hub, cookie } = setting;
+  const guard = await setting.guard({ agentId: 'runner' });
+  await guard.run('build', {}, () => runProgram(guard));
+  await guard.close();
+  const { body: events } = await hub.call('GET', '/api/v1/events?agent_id=runner', { cookie });
+  const { body: event } = await hub.call('GET', `/api/v1/events/${events[0].id}`, { cookie });
+  expect(event.outcomes).toMatchObject([{ verdict: 'call_executed', isolation: 'none' }]);
+  expect(event.payload).not.toHaveProperty('isolation');
+}, 40_000);
+
 it('a guard keeps the last mode for a start without the hub, and follows the hub again', async () => {
   const options = { agentId: 'cached', cacheFile: setting.file('isolation/cache.json') };
   const guard = await setting.guard(options);

@@ -15,7 +15,7 @@ import {
   milliseconds,
   oneOf,
 } from '../options.ts';
-import { type IsolationMode, isolationModes, stricterMode } from '../rules/isolation.ts';
+import { type Isolation, type IsolationMode, isolationModes, stricterMode } from '../rules/isolation.ts';
 import { liesWithin } from '../rules/sandbox/path.ts';
 import { bubblewrapArguments, IsolationError, isolationProblem } from './isolation.ts';
 import { type DomainProxy, proxyVariables, relayScript, startProxy } from './proxy.ts';
@@ -61,7 +61,7 @@ export interface ExecResult {
   /** True if the program was killed after `timeout`. */
   readonly isTimeout: boolean;
   /** Containment of the program. Put this field into the tool's result, so that the audit record contains the field. */
-  readonly isolation: 'bubblewrap' | 'none';
+  readonly isolation: Isolation;
 }
 
 const someTexts: Check = (value) =>

@@ -2,6 +2,7 @@
 // rules/evaluate.
 import type { OnError } from '../failure.ts';
 import { type ResultText, resultText } from '../rules/evaluate/result-text.ts';
+import { type Isolation, isolations } from '../rules/isolation.ts';
 import type { RunOptions } from './call.ts';
 
 /**
@@ -21,6 +22,15 @@ export interface JudgedResult {
   readonly outputText: ResultText;
   /** The value whose fields `result.*` selects. */
   readonly fields: unknown;
+  /** Null: the fields do not contain it. */
+  readonly isolation: Isolation | null;
+}
+
+/** The result's own field as `exec` returns it; null for any other value. Calls no getter. */
+function isolationOf(fields: unknown): Isolation | null {
+  if (typeof fields !== 'object' || fields === null) return null;
+  const isolation: unknown = Object.getOwnPropertyDescriptor(fields, 'isolation')?.value;
+  return isolations.find((one) => one === isolation) ?? null;
 }
 
 /**
@@ -34,10 +44,11 @@ export function judgeResult<R>(
 ): JudgedResult {
   try {
     const text = outputText ? ofText(outputText(result)) : resultText(result);
-    return { success: success(result), outputText: text, fields: resultFields(result) };
+    const fields = resultFields(result);
+    return { success: success(result), outputText: text, fields, isolation: isolationOf(fields) };
   } catch (failure) {
     onError(failure, 'judging a result');
-    return { success: false, outputText: resultText(result), fields: result };
+    return { success: false, outputText: resultText(result), fields: result, isolation: null };
   }
 }
 
@@ -51,6 +62,7 @@ export const judgeFailure = (message: string): JudgedResult => ({
   success: false,
   outputText: ofText(message),
   fields: undefined,
+  isolation: null,
 });
 
 /** The text for contracts as code; null for none. */

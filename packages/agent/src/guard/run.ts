@@ -360,6 +360,7 @@ export class GovernedCall<A extends object, R> {
       postconditions_passed: post.postconditionsPassed && own.passed,
       duration_ms,
       error: message,
+      ...(judged.isolation === null ? {} : { isolation: judged.isolation }),
     }).catch(this.#report('writing an audit record'));
     this.#span.set({
       'governance.tool_success': judged.success,

@@ -50,7 +50,14 @@ export {
   type Tracer,
   traceCondition,
 } from './evaluate/trace.ts';
-export { type IsolationMode, isolationModes, readIsolationMode, stricterMode } from './isolation.ts';
+export {
+  type Isolation,
+  type IsolationMode,
+  isolationModes,
+  isolations,
+  readIsolationMode,
+  stricterMode,
+} from './isolation.ts';
 export { readMessagePack } from './msgpack.ts';
 export {
   bundleNamePattern,

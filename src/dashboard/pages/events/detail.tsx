@@ -188,6 +188,9 @@ function Outcomes({ outcomes }: { readonly outcomes: Whole['outcomes'] }): JSX.E
               {one.duration_ms !== undefined && (
                 <span className="muted numbers">in {milliseconds(one.duration_ms)} </span>
               )}
+              {one.isolation !== undefined && (
+                <span className="muted">{one.isolation === 'none' ? 'not isolated ' : 'isolated '}</span>
+              )}
               {(one.reason ?? one.error) && (
                 <Data text={one.reason ?? one.error ?? ''} mono={false} max={300} />
               )}
