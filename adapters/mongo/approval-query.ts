@@ -53,27 +53,7 @@ export function approvalLists(
         .sort({ deadline: 1, _id: 1 });
       return pageOf(cursor, page, approvalOf);
     },
-    async countAlike(tenantId, env, after, now) {
-      const pendingFilter = { env: env ?? [...environments], status: 'pending' } as const;
-      const projection = { env: 1, toolName: 1, contractName: 1, 'context.contracts': 1 };
-      const cursor = approvals
-        .find(
-          { $and: [fitting(tenantId, pendingFilter, now), behindDeadline(after)] },
-          { projection, maxTimeMS: maxSearchMs },
-        )
-        .sort({ deadline: 1, _id: 1 });
-      const counts = new Map<string, { count: number } & Omit<AlikeCount, 'count'>>();
-      for await (const { env: rowEnv, toolName, contractName, context } of cursor) {
-        const contracts: readonly AskingContract[] | null = fromText(context.contracts);
-        const contractNames = contracts?.map(({ name }) => name) ?? null;
-        const key = JSON.stringify([rowEnv, toolName, contractName, contractNames]);
-        const alike = counts.get(key);
-        if (alike) alike.count++;
-        else if (counts.size < maxAlike)
-          counts.set(key, { env: rowEnv, toolName, contractName, contractNames, count: 1 });
-      }
-      return [...counts.values()];
-    },
+    countAlike: (...of) => countAlike(approvals, ...of),
     count: (tenantId, filter, now) =>
       approvals.countDocuments(fitting(tenantId, filter, now), { maxTimeMS: maxSearchMs }),
     countPending: (tenantId, env, now) =>
@@ -84,6 +64,31 @@ export function approvalLists(
         deadline: { $gt: now },
       }),
   };
+}
+
+async function countAlike(
+  approvals: Collection<ApprovalRow>,
+  ...[tenantId, env, after, now]: Parameters<ApprovalStore['countAlike']>
+): Promise<readonly AlikeCount[]> {
+  const pendingFilter = { env: env ?? [...environments], status: 'pending' } as const;
+  const projection = { env: 1, toolName: 1, contractName: 1, 'context.contracts': 1 };
+  const cursor = approvals
+    .find(
+      { $and: [fitting(tenantId, pendingFilter, now), behindDeadline(after)] },
+      { projection, maxTimeMS: maxSearchMs },
+    )
+    .sort({ deadline: 1, _id: 1 });
+  const counts = new Map<string, { count: number } & Omit<AlikeCount, 'count'>>();
+  for await (const { env: rowEnv, toolName, contractName, context } of cursor) {
+    const contracts: readonly AskingContract[] | null = fromText(context.contracts);
+    const contractNames = contracts?.map(({ name }) => name) ?? null;
+    const key = JSON.stringify([rowEnv, toolName, contractName, contractNames]);
+    const alike = counts.get(key);
+    if (alike) alike.count++;
+    else if (counts.size < maxAlike)
+      counts.set(key, { env: rowEnv, toolName, contractName, contractNames, count: 1 });
+  }
+  return [...counts.values()];
 }
 
 /** Approvals that wait for their deadline or for their announcement. */

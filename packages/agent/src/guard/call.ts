@@ -42,7 +42,7 @@ export interface CallRounds {
   readonly callIndex: number;
   /** Rounds that have run, at least 1. */
   readonly count: number;
-  /** Attempts of the run when the call began, this one included. Absent in states from earlier versions. */
+  /** Attempts of the run when the call began, this one included. Absent: unknown. */
   readonly attempts?: number;
   /** True after a person approved the call: the contracts that ask do not ask again. */
   readonly isApproved: boolean;
