@@ -13,22 +13,15 @@ interface Connection {
   /** Whole seconds since 1970: a small number, where epoch milliseconds would be an object each. */
   readonly openedAt: number;
   next: Connection | null;
-  /** Absent for a stream without tags: nearly all are, and share the agent's result. */
-  readonly own?: OwnResult;
-}
-
-/** The tags of a stream, which overlay the registration's, and the bundle that it follows by them. */
-interface OwnResult {
-  readonly tags: Tags;
-  effective: Resolution;
 }
 
 /** Small, because every connected agent has one. */
 interface State {
-  /** The newest connection that is not pinned. */
+  /** The newest connection. */
   connections: Connection | null;
-  pinned: Connection | null;
-  /** Bundle that unpinned streams without tags follow; null before this activation has read it. */
+  /** Tags of the newest stream that is not pinned; they overlay the registration's. */
+  tags: Tags;
+  /** Bundle that unpinned streams follow; null before this activation has read it. */
   effective: Resolution | null;
 }
 
@@ -54,7 +47,7 @@ function kept(first: Connection | null, stays: (one: Connection) => boolean): Co
 const isOver = ({ openedAt }: Connection, now: number): boolean => openedAt * 1000 < now - streamLifeMs;
 
 function resolve(
-  tags: Tags,
+  { tags }: State,
   registration: Registered,
   rules: readonly AssignmentRule[],
   { tenantId, env, agentId }: ReturnType<typeof readKey>,
@@ -74,27 +67,15 @@ const byName = (bundleName: string): Resolution => ({
   rulePattern: null,
 });
 
-/** The connection of a stream, before those of the list that stay beside it. */
-function joined(
-  first: Connection | null,
-  { connectionId: id, at }: AgentMessages['connect']['body'],
-  now: number,
-  own?: OwnResult,
-): Connection {
-  const next = kept(first, (one) => one.id !== id && !isOver(one, now));
-  const openedAt = Math.floor(at / 1000);
-  return own ? { id, openedAt, next, own } : { id, openedAt, next };
-}
-
-/**
- * Replies with the bundle of a stream, and reports the version that it runs. Apart from `connect`, all of which an
- * agent's actor keeps while it waits.
- */
+/** Notes a stream, and what it follows. Apart from `connect`, all of which an agent's actor keeps while it waits. */
 function connected(
-  { policyVersion, at }: AgentMessages['connect']['body'],
+  state: State,
+  { connectionId, policyVersion, at }: AgentMessages['connect']['body'],
   resolution: Resolution,
   { key, now, epoch }: ActorContext<ActorPorts>,
 ): Outcome<AgentMessages['connect']['reply']> {
+  const next = kept(state.connections, (one) => one.id !== connectionId && !isOver(one, now()));
+  state.connections = { id: connectionId, openedAt: Math.floor(at / 1000), next };
   const { bundleName, source, ruleId, rulePattern } = resolution;
   const reply = { bundleName, source, ruleId, rulePattern, resolvedAt: { epoch, at: now() } };
   if (!policyVersion) return { reply };
@@ -118,102 +99,47 @@ function connectToAssignment(
   { registration, rules }: { readonly registration: Registered; readonly rules: readonly AssignmentRule[] },
   context: ActorContext<ActorPorts>,
 ): Outcome<AgentMessages['connect']['reply']> {
-  const tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
-  const next = resolve(tags, registration, rules, readKey(context.key), context);
-  const now = context.now();
-  const outcome = connected(stream, next, context);
-  if (tags !== noTags) {
-    state.connections = joined(state.connections, stream, now, { tags, effective: next });
-    return outcome;
-  }
-  const before = state.effective;
+  const key = readKey(context.key);
+  const { tags, effective: before } = state;
+  state.tags = Object.keys(stream.tags).length === 0 ? noTags : stream.tags;
+  const next = resolve(state, registration, rules, key, context);
   state.effective = next;
-  state.connections = joined(state.connections, stream, now);
-  // A `resolve` that follows a change of rules or of the assignment finds no difference any more.
-  if (before === null || before.bundleName === next.bundleName) return outcome;
-  const others = openStreams(state, now).filter(({ id }) => id !== stream.connectionId);
-  const moved = others.filter(({ own }) => !own);
-  if (moved.length === 0) return outcome;
-  const some = moved.length < others.length && { connectionIds: moved.map(({ id }) => id) };
-  return { ...outcome, ...moveStreams([{ resolution: next, ...some }], true, context, outcome.tells) };
+  // A `resolve` that follows a change of rules or of the assignment finds no difference any more. A stream's own
+  // tags move no other stream.
+  const shouldMove =
+    before !== null &&
+    before.bundleName !== next.bundleName &&
+    hasOther(state.connections, stream.connectionId, context.now()) &&
+    resolve({ ...state, tags }, registration, rules, key, context).bundleName !== before.bundleName;
+  const outcome = connected(state, stream, next, context);
+  return shouldMove ? { ...outcome, ...moveStreams(next, true, context, outcome.tells) } : outcome;
 }
 
-/** The streams that are not pinned, the newest first. */
-function openStreams({ connections }: State, now: number): readonly Connection[] {
-  const open: Connection[] = [];
-  for (let one = connections; one; one = one.next) if (!isOver(one, now)) open.push(one);
-  return open;
+/** True with an open stream other than `id`. */
+function hasOther(first: Connection | null, id: string, now: number): boolean {
+  for (let one = first; one; one = one.next) if (one.id !== id && !isOver(one, now)) return true;
+  return false;
 }
 
-/** Streams that follow another bundle than before. */
-interface Move {
-  readonly resolution: Resolution;
-  /** Absent: all streams of the agent. */
-  readonly connectionIds?: readonly string[];
-}
-
-/**
- * Resolves for each stream, and returns the moves of those whose result changed.
- * @param before the result for streams without tags; null: unknown
- */
-function resolveStreams(
-  open: readonly Connection[],
-  before: Resolution | null,
-  resolveFor: (tags: Tags) => Resolution,
-): readonly Move[] {
-  const next = resolveFor(noTags);
-  const moves = new Map<
-    string | null,
-    { readonly resolution: Resolution; readonly connectionIds: string[] }
-  >();
-  let moved = 0;
-  for (const { id, own } of open) {
-    const earlier = own ? own.effective : before;
-    const resolution = own ? resolveFor(own.tags) : next;
-    if (own) own.effective = resolution;
-    if (earlier?.bundleName === resolution.bundleName) continue;
-    moved++;
-    const move = moves.get(resolution.bundleName) ?? { resolution, connectionIds: [] };
-    moves.set(resolution.bundleName, move);
-    move.connectionIds.push(id);
-  }
-  const [first] = moves.values();
-  return first && moves.size === 1 && moved === open.length
-    ? [{ resolution: first.resolution }]
-    : [...moves.values()];
-}
-
-/** Moves streams of the agent that are not pinned to other bundles, `onward` after them. */
+/** Moves the agent's streams that are not pinned to a bundle, `onward` after them. */
 function moveStreams(
-  moves: readonly Move[],
+  { bundleName, source }: Resolution,
   isConnected: boolean,
   { key, now, epoch }: ActorContext<ActorPorts>,
   onward: readonly Tell[] = [],
 ): Effects {
   const { tenantId, env, agentId } = readKey(key);
-  const resolvedAt = { epoch, at: now() };
+  const moved = { agentId, bundleName, connected: isConnected, resolvedAt: { epoch, at: now() } };
   return {
-    announcements: moves.map(({ resolution: { bundleName, source }, connectionIds }) => ({
-      kind: 'agentReassigned',
-      ...{ tenantId, env, agentId, bundleName, source },
-      ...(connectionIds && { connectionIds }),
-    })),
-    tells: [
-      ...moves.map(({ resolution: { bundleName }, connectionIds }) =>
-        tellTo('environment', environmentKey(tenantId, env), 'retarget', {
-          ...{ agentId, bundleName, connected: isConnected, resolvedAt },
-          ...(connectionIds && { connectionIds }),
-        }),
-      ),
-      ...onward,
-    ],
+    announcements: [{ kind: 'agentReassigned', tenantId, env, agentId, bundleName, source }],
+    tells: [tellTo('environment', environmentKey(tenantId, env), 'retarget', moved), ...onward],
   };
 }
 
 export const agent = actorKind<AgentMessages, State, ActorPorts>({
   kind: 'agent',
 
-  activate: () => ({ connections: null, pinned: null, effective: null }),
+  activate: () => ({ connections: null, tags: noTags, effective: null }),
 
   handlers: {
     async connect(state, stream, context) {
@@ -225,8 +151,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       );
       if (stream.requested !== null) {
         await registered;
-        state.pinned = joined(state.pinned, stream, context.now());
-        return connected(stream, byName(stream.requested), context);
+        return connected(state, stream, byName(stream.requested), context);
       }
       // Read beside the registration, although an assigned agent needs no rules: most agents have no assignment, and
       // wait once. A rule change during the read makes the agents that connected earlier resolve again.
@@ -242,9 +167,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
     },
 
     disconnect(state, { connectionId }) {
-      const stays = ({ id }: Connection): boolean => id !== connectionId;
-      state.connections = kept(state.connections, stays);
-      state.pinned = kept(state.pinned, stays);
+      state.connections = kept(state.connections, ({ id }) => id !== connectionId);
       return { reply: null };
     },
 
@@ -252,27 +175,22 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const { key, ports, now } = context;
       const parts = readKey(key);
       const { tenantId, env, agentId } = parts;
+      const before = state.effective;
       const registration = await ports.store.agents.get(tenantId, agentId);
       const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
-      const resolveFor = (tags: Tags) => resolve(tags, registration, rules, parts, context);
-      const before = state.effective;
-      const next = resolveFor(noTags);
+      const next = resolve(state, registration, rules, parts, context);
       state.effective = next;
-      const open = openStreams(state, now());
-      const environment = environmentKey(tenantId, env);
-      const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
       // Pinned streams receive the change too, but keep their bundle. A new activation does not know which bundle
       // its streams follow, so it announces the bundle again.
-      const isOfPinned = before === null || (state.pinned !== null && before.bundleName !== next.bundleName);
-      const ofNone = isOfPinned ? [{ resolution: next }] : [];
-      const moves = open.length > 0 ? resolveStreams(open, before, resolveFor) : ofNone;
-      const reply = open[0]?.own?.effective ?? next;
-      if (moves.length === 0) return { reply, tells: onward };
+      const changed = before ? state.connections !== null && before.bundleName !== next.bundleName : true;
+      const environment = environmentKey(tenantId, env);
+      const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
+      if (!changed) return { reply: next, tells: onward };
       // A stream may be open that was announced neither here nor to the environment since they moved.
       const seenHere =
         registration?.lastEnv === env && (registration.lastSeenAt ?? 0) >= now() - streamLifeMs;
-      const isConnected = open.length > 0 || state.pinned !== null || seenHere;
-      return { reply, ...moveStreams(moves, isConnected, context, onward) };
+      const isConnected = state.connections !== null || seenHere;
+      return { reply: next, ...moveStreams(next, isConnected, context, onward) };
     },
 
     async report(_state, { bundleName, policyVersion, at }, { key, ports, now }) {
@@ -288,8 +206,8 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
 
   patient: ['connect'],
 
-  idle({ connections, pinned }, now) {
-    const stays = (one: Connection): boolean => !isOver(one, now);
-    return kept(connections, stays) === null && kept(pinned, stays) === null;
+  idle({ connections }, now) {
+    for (let one = connections; one; one = one.next) if (!isOver(one, now)) return false;
+    return true;
   },
 });

@@ -218,14 +218,13 @@ export type EnvironmentMessages = {
   /**
    * The agent's effective bundle changed: its streams that are not pinned follow the new one, and get its current
    * deployment at once. A bundle that was resolved before the last received one changes nothing. `connected`: the agent
-   * may have a stream that was not announced here yet. `connectionIds`: only these streams follow it, by their tags.
+   * may have a stream that was not announced here yet.
    */
   retarget: {
     body: {
       readonly agentId: string;
       readonly bundleName: string | null;
       readonly connected?: boolean;
-      readonly connectionIds?: readonly string[];
       readonly resolvedAt: ResolvedAt;
     };
     reply: null;

@@ -295,7 +295,5 @@ export interface Assignment {
   readonly bundleName: string | null;
   /** It may have a stream that this roster does not know yet. */
   readonly connected?: boolean;
-  /** Absent: all its streams that are not pinned. */
-  readonly connectionIds?: readonly string[];
   readonly resolvedAt: ResolvedAt;
 }

@@ -154,24 +154,19 @@ export class Roster {
    * not known here, but this roster did not receive the assignment. An earlier activation may have received the
    * assignment, and ended before the agent received the deployment.
    */
-  retarget(assignment: Assignment, now: number): boolean {
-    const { agentId, bundleName, connected = false, connectionIds, resolvedAt } = assignment;
+  retarget({ agentId, bundleName, connected = false, resolvedAt }: Assignment, now: number): boolean {
     const agent = this.#agent(agentId);
     const before = agent.assigned;
     if (before && isBefore(resolvedAt, before.resolvedAt)) return false;
-    const ids = connectionIds && new Set(connectionIds);
-    const unpinned = agent.streams.filter(({ pinned }) => !pinned);
-    const concerned = ids ? unpinned.filter(({ id }) => ids.has(id)) : unpinned;
-    // A stream whose join is on its way does not follow the bundle of some other streams.
-    if (concerned.length === unpinned.length) agent.assigned = { bundleName, at: now, resolvedAt };
+    agent.assigned = { bundleName, at: now, resolvedAt };
     let changed = false;
-    for (const stream of concerned) {
-      if (stream.bundleName === bundleName) continue;
+    for (const stream of agent.streams) {
+      if (stream.pinned || stream.bundleName === bundleName) continue;
       stream.bundleName = bundleName;
       changed = true;
     }
     if (changed) return true;
-    const follows = agent.streams.length === 0 ? connected : unpinned.length > 0;
+    const follows = agent.streams.length === 0 ? connected : agent.streams.some(({ pinned }) => !pinned);
     return follows && before?.bundleName !== bundleName;
   }
 

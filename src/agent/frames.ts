@@ -5,7 +5,6 @@ import { assignmentSource, bundleName, env, uuid } from '../http/contract/fields
 import { event, eventMaker, type FrameTable } from '../http/contract/frame-table.ts';
 import { type FrameMakers, frame, toDashboards } from '../http/live/frame-makers.ts';
 import { agentsOf, dashboardsOf, hostedAgentsOf } from '../shared/frame.ts';
-import { omitUndefined } from '../shared/omit-undefined.ts';
 
 export const agentStreamFrames = {
   assignment_changed: event(
@@ -59,14 +58,9 @@ export const agentMakers: Pick<
   FrameMakers,
   'agentReassigned' | 'fleetChanged' | 'agentsAssigned' | 'assignmentRuleChanged'
 > = {
-  agentReassigned: ({ tenantId, env, agentId, connectionIds: streams, bundleName, source }) => [
+  agentReassigned: ({ tenantId, env, agentId, bundleName, source }) => [
     frame(
-      {
-        audience: agentsOf(tenantId, env),
-        agent: agentId,
-        assigned: bundleName,
-        ...omitUndefined({ streams }),
-      },
+      { audience: agentsOf(tenantId, env), agent: agentId, assigned: bundleName },
       forAgents('assignment_changed', { agent_id: agentId, bundle_name: bundleName, source }),
     ),
   ],
@@ -95,14 +89,9 @@ export const agentMakers: Pick<
 };
 
 export const hostedAgentMakers: Pick<FrameMakers, 'agentReassigned'> = {
-  agentReassigned: ({ tenantId, env, agentId, connectionIds: streams, bundleName, source }) => [
+  agentReassigned: ({ tenantId, env, agentId, bundleName, source }) => [
     frame(
-      {
-        audience: hostedAgentsOf(tenantId, env),
-        agent: agentId,
-        assigned: bundleName,
-        ...omitUndefined({ streams }),
-      },
+      { audience: hostedAgentsOf(tenantId, env), agent: agentId, assigned: bundleName },
       forAgents('assignment_changed', { agent_id: agentId, bundle_name: bundleName, source }),
     ),
   ],

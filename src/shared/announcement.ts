@@ -56,8 +56,6 @@ export interface Announcements {
     readonly tenantId: string;
     readonly env: Env;
     readonly agentId: string;
-    /** The streams that follow it; absent: all of the agent. */
-    readonly connectionIds?: readonly string[];
     readonly bundleName: string | null;
     readonly source: Resolution['source'];
   };

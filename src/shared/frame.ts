@@ -43,8 +43,6 @@ export interface FrameHeader {
   readonly type: string;
   /** Only the streams of this agent get it. */
   readonly agent?: string;
-  /** With `agent`: only its streams with these connection ids get it. */
-  readonly streams?: readonly string[];
   /**
    * Only streams that follow this bundle, or all bundles, get it; a newer frame of the same bundle replaces an
    * undelivered one.

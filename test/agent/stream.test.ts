@@ -44,10 +44,4 @@ it('says until its environment has it that the agent is assigned anew, although 
   expect(told).toEqual(['retarget new']);
   await stream.announce('new');
   expect(told).toEqual(['retarget new']);
-  const frame = { audience: stream.audience, type: 'assignment_changed', agent: 'a1', assigned: 'b' };
-  expect(
-    [['c1'], ['c2'], undefined].map((streams) =>
-      stream.skips({ ...frame, ...(streams && { streams }) }, null),
-    ),
-  ).toEqual([false, true, false]);
 });

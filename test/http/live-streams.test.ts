@@ -291,7 +291,6 @@ it('that are assigned anew between admission and registration are told so at onc
     tenantId: user.tenantId,
     env: 'production',
     agentId: 'agent-1',
-    connectionIds: ['c1'],
     bundleName: 'base',
     source: 'explicit',
   });

@@ -99,7 +99,6 @@ export class AgentStream {
   }
 
   skips(frame: FrameHeader, followed: string | null): boolean {
-    if (frame.streams && !frame.streams.includes(this.#connectionId)) return true;
     return this.#terms.skips?.(frame, followed, this) ?? false;
   }
 
@@ -131,8 +130,10 @@ export class AgentStream {
 
   /** The announcements for the agent, including those whose content must be loaded first. */
   async #read(due: readonly Deployment[], moved: boolean): Promise<readonly Announcement[]> {
-    const { updates } = this.#node;
-    const first = moved ? [this.#reassigned(await this.#connect())] : [];
+    const { ports, updates } = this.#node;
+    const first = moved
+      ? [this.#reassigned(await ports.actors.ask('agent', this.#agentKey, 'resolve', null))]
+      : [];
     const loaded = await Promise.all(due.map((deployment) => updates.get(deployment)));
     const updatesDue = loaded.filter((one) => one !== null);
     this.#sends(updatesDue);
@@ -160,7 +161,6 @@ export class AgentStream {
     const { bundleName, resolvedAt } = resolution;
     await ports.actors.tell('environment', this.#environmentKey, 'retarget', {
       agentId: this.agentId,
-      connectionIds: [this.#connectionId],
       bundleName,
       connected: true,
       resolvedAt,
@@ -250,16 +250,7 @@ export class AgentStream {
 
   #reassigned({ bundleName, source }: Resolution): Announcement {
     const { tenantId, env } = this.#terms;
-    const connectionIds = [this.#connectionId];
-    return {
-      kind: 'agentReassigned',
-      tenantId,
-      env,
-      agentId: this.agentId,
-      connectionIds,
-      bundleName,
-      source,
-    };
+    return { kind: 'agentReassigned', tenantId, env, agentId: this.agentId, bundleName, source };
   }
 }
 
