@@ -82,24 +82,31 @@ export const rangeBefore = (length: string): Search => ({
   to: undefined,
 });
 
-const dayOf = (text: string, now: number, utc: boolean): number | null => {
-  const date = new Date(now);
-  const start = utc
-    ? Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate())
-    : new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
-  if (text === 'today') return start;
-  if (text === 'yesterday') return start - dayMs;
-  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? [];
-  if (year === undefined) return null;
-  const parts = [Number(year), Number(month) - 1, Number(day)] as const;
-  const midnight = utc ? Date.UTC(...parts) : new Date(...parts).getTime();
-  return Number.isNaN(midnight) ? null : midnight;
-};
+/** Year, month from 0, and day of the month. */
+type Day = readonly [year: number, month: number, day: number];
 
+/** The instant at which a clock shows the time: a day with a change of summer time has 23 or 25 hours. */
+const instantAt = (day: Day, minutes: number, utc: boolean): number =>
+  utc ? Date.UTC(...day, 0, minutes) : new Date(...day, 0, minutes).getTime();
+
+/** The day of a typed text; null if it is none, or if no calendar has it. */
+function dayOf(text: string, now: number, utc: boolean): Day | null {
+  const date = new Date(now);
+  const [year, month, day] = utc
+    ? [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
+    : [date.getFullYear(), date.getMonth(), date.getDate()];
+  if (text === 'today') return [year, month, day];
+  if (text === 'yesterday') return [year, month, day - 1];
+  const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)?.slice(1).map(Number);
+  const typed: Day = [parts?.[0] ?? 0, (parts?.[1] ?? 0) - 1, parts?.[2] ?? 0];
+  return parts && new Date(Date.UTC(...typed)).toISOString().startsWith(text) ? typed : null;
+}
+
+/** Minutes from midnight to `14:30`, up to 24:59; null if the text is none. */
 const clockOf = (text: string): number | null => {
   const [, hours = '', minutes = ''] = /^(\d{1,2}):(\d{2})$/.exec(text) ?? [];
   if (hours === '' || Number(hours) > 24 || Number(minutes) > 59) return null;
-  return Number(hours) * hourMs + Number(minutes) * minuteMs;
+  return Number(hours) * 60 + Number(minutes);
 };
 
 /**
@@ -109,13 +116,13 @@ const clockOf = (text: string): number | null => {
 export function readRange(text: string, now: number, utc: boolean): Search | null {
   const plain = text.trim().toLowerCase();
   if (lengthOf(plain) !== null) return rangeBefore(plain);
-  const [day = '', clocks, ...rest] = plain.split(/\s+/);
-  const midnight = dayOf(day, now, utc);
-  if (midnight === null || rest.length > 0) return null;
-  if (clocks === undefined) return fixedRange({ from: midnight, until: midnight + dayMs });
-  const [from, until] = clocks.split('-').map(clockOf);
-  if (from == null || until == null || until <= from) return null;
-  return fixedRange({ from: midnight + from, until: midnight + until });
+  const [date = '', clocks = '00:00-24:00', ...rest] = plain.split(/\s+/);
+  const day = dayOf(date, now, utc);
+  if (day === null || rest.length > 0) return null;
+  const [start, end] = clocks.split('-').map(clockOf);
+  if (start == null || end == null) return null;
+  const [from, until] = [instantAt(day, start, utc), instantAt(day, end, utc)];
+  return until > from ? fixedRange({ from, until }) : null;
 }
 
 /** The span before or after this one, of the same length. It never ends after now. */

@@ -2,7 +2,7 @@
 // cached.
 import { minuteMs } from '../../../shared/duration.ts';
 import type { Input } from '../../lib/api.ts';
-import type { Span } from '../../lib/range.ts';
+import { instantsOf, type Span } from '../../lib/range.ts';
 import type { Search } from '../../lib/search.ts';
 import { envs } from '../../lib/search.ts';
 
@@ -39,4 +39,14 @@ export function chartAxisOf(span: Span) {
   const bucketMs = bucketMsOf(span);
   const until = Math.ceil(span.until / bucketMs) * bucketMs;
   return { from: firstBucket(span.from, bucketMs), until, bucketMs };
+}
+
+/**
+ * The calls of the span by bucket, the same as in its counts. The buckets of a span that ends now are whole, so that
+ * answers can be cached.
+ */
+export function chartQueryOf(filter: EventFilters, span: Span) {
+  const { until, bucketMs } = chartAxisOf(span);
+  const ends = instantsOf({ from: span.from, until: span.open ? until : span.until });
+  return { ...filter, ...ends, bucket_seconds: bucketMs / 1000 };
 }
