@@ -77,6 +77,8 @@ describe('calls of the chosen range and environment', () => {
       ['', 33, 27],
       ['?env=staging', 3, 2],
       ['?env=staging&from=now-7d', 3, 2],
+      ['?env=staging&from=now-30d', 3, 2],
+      ['?env=staging&from=now-26w', 3, 2],
     ] as const) {
       await page.goto(`/dashboard/${scope}`);
       await figure(page, 'Denied')
@@ -146,7 +148,7 @@ describe('what needs attention', () => {
     await page.goto('/dashboard/');
     const attention = page.getByRole('region', { name: /^Needs attention/ });
     await attention
-      .getByText(/no-prod-sql denies \d+ times as many calls as usual: 2[57] calls/)
+      .getByText(/no-prod-sql denies or would deny \d+ times as many calls as usual: 2[57] calls/)
       .first()
       .waitFor();
     const changes = page.getByRole('region', { name: 'Recent changes' });
@@ -158,7 +160,9 @@ describe('what needs attention', () => {
     await page.getByRole('heading', { name: 'Deployment of shop v1 to production' }).waitFor();
     await page.goBack();
     await attention.getByRole('link', { name: 'Explore no-prod-sql' }).click();
-    await page.waitForURL((url) => url.searchParams.get('q') === 'verdict:denied contract:no-prod-sql');
+    await page.waitForURL(
+      (url) => url.searchParams.get('q') === 'verdict:(denied,would_deny) contract:no-prod-sql',
+    );
     expect(new URL(page.url()).searchParams.get('env')).toBe('production');
     await page.getByRole('grid', { name: 'Events' }).getByText('tool-1').first().waitFor();
     noFaults(visit);

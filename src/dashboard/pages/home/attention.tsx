@@ -96,15 +96,15 @@ const words: { readonly [K in AttentionItem['kind']]: Words } = {
     tone: 'deny',
     text: ({ count: calls, facts }, name) => (
       <>
-        {name} denies {count(Math.round(calls / Math.max(1, Number(facts.usual))))} times as many calls as
-        usual{sinceVersion(facts.version)}: {counted(calls, 'call')} in{' '}
+        {name} denies or would deny {count(Math.round(calls / Math.max(1, Number(facts.usual))))} times as
+        many calls as usual{sinceVersion(facts.version)}: {counted(calls, 'call')} in{' '}
         {duration(Number(facts.window_seconds) * 1000)}
       </>
     ),
     link: ({ subject, since, env }) => ({
       to: '/explore',
       ...search({
-        verdict: 'denied',
+        q: 'verdict:(denied,would_deny)',
         decision_name: subject.id,
         from: since ?? undefined,
         env: env ?? undefined,

@@ -7,6 +7,7 @@ import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall, useIsOld } from '../../lib/query.ts';
 import { spanOf } from '../../lib/range.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
+import { pointsOf } from '../../lib/series.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { PageHead } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -18,8 +19,8 @@ import { Lanes } from './lanes.tsx';
 import { Start } from './start.tsx';
 import { TopLists } from './top.tsx';
 
-/** Maximum of the bars in a lane. */
-const points = 120;
+/** Buckets of a short range. With one more, a lane has at most 120 bars. */
+const points = 119;
 
 export default function Overview(): JSX.Element {
   const env = useEnv();
@@ -28,7 +29,8 @@ export default function Overview(): JSX.Element {
   const moving = rangeOf(search);
   const options = { keep: true, moving, ...(span.open ? { refetchMs: minuteMs } : {}) };
   const stats = useCall('statsOverview', statsInput(search), options);
-  const series = useCall('statsSeries', { query: { points, ...(env ? { env } : {}) } }, options);
+  const seriesQuery = { points: pointsOf(moving.query(), points), ...(env ? { env } : {}) };
+  const series = useCall('statsSeries', { query: seriesQuery }, options);
   const question = `${env} ${moving.name}`;
   const isOld = useIsOld(series, question);
   return (

@@ -2,9 +2,10 @@
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
 import type { Input } from '../../lib/api.ts';
-import { type Moving, useCall } from '../../lib/query.ts';
+import type { rangeOf } from '../../lib/moving-range.ts';
+import { useCall } from '../../lib/query.ts';
 import type { Env } from '../../lib/search.ts';
-import { barsOf, callsOf } from '../../lib/series.ts';
+import { barsOf, callsOf, pointsOf } from '../../lib/series.ts';
 import { count } from '../../lib/text.ts';
 import { Name } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -18,7 +19,7 @@ const lists = [
 const top = 5;
 
 interface TopProps {
-  readonly moving: Moving;
+  readonly moving: ReturnType<typeof rangeOf>;
   readonly env: Env | undefined;
   /** The lists load after the figures. */
   readonly enabled: boolean;
@@ -38,8 +39,7 @@ function TopList({
   env,
   enabled,
 }: TopProps & { readonly list: (typeof lists)[number] }): JSX.Element {
-  // One more, because the first bucket begins before the range.
-  const query = { by, top, points: points + 1, ...(env ? { env } : {}) };
+  const query = { by, top, points: pointsOf(moving.query(), points), ...(env ? { env } : {}) };
   const series = useCall('statsSeries', { query } as Input<'statsSeries'>, { enabled, keep: true, moving });
   return (
     <section className="card" aria-labelledby={`top-${by}`}>
