@@ -1,4 +1,4 @@
-// Paging of the audit list while the time passes.
+// The audit list: its pages while the time passes, and new entries.
 import { beforeAll, expect, it } from 'vitest';
 import { noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
@@ -30,6 +30,20 @@ it('loads the second page in a later minute than the first one', async () => {
   expect((await second).status()).toBe(200);
   const [first, ...later] = periods;
   expect(later.at(-1)).toBe(first?.replace('false', 'true'));
+  noFaults(visit);
+  await visit.context.close();
+});
+
+it('lists new entries while the address names an entry that it does not list', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto('/dashboard/audit?peek=elsewhere');
+  const table = page.getByRole('table', { name: 'audit entries' });
+  await table.getByRole('row').nth(5).waitFor();
+  const person = { email: hub.emailOf('new'), password: 'correct horse battery' };
+  expect((await hub.call('POST', '/api/v1/users', { cookie, body: person })).status).toBe(201);
+  // No frame announces a person: the page looks every 15 s.
+  await table.getByText(person.email).first().waitFor({ timeout: 30_000 });
   noFaults(visit);
   await visit.context.close();
 });

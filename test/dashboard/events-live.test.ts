@@ -5,9 +5,11 @@ import { tenantWithKey } from './file-hub.ts';
 
 const { hub, cookie, key } = await tenantWithKey();
 
-const send = async (events: readonly object[]): Promise<void> => {
+const { key: staging } = await hub.key(cookie, 'staging');
+
+const send = async (events: readonly object[], by = key): Promise<void> => {
   const { status } = await hub.call('POST', '/api/v1/events', {
-    key,
+    key: by,
     agent: 'shop-agent-0',
     body: { events },
   });
@@ -51,6 +53,35 @@ describe('the list of events', () => {
     await visit.context.close();
   });
 
+  it('goes on in another environment than that of the open event', async () => {
+    const { visit, page, link } = await openList('moved');
+    await send([eventOf('moved', 1)]);
+    await link(1).click();
+    const panel = page.getByRole('complementary', { name: 'Event', exact: true });
+    await panel.waitFor();
+    const environment = async (name: string): Promise<void> => {
+      await page.getByRole('radio', { name }).check({ force: true });
+      await page.waitForURL((url) => (url.searchParams.get('env') ?? 'all') === name.toLowerCase());
+      // The focus in a row would hold the list, too.
+      await page.getByRole('heading', { level: 1 }).click();
+    };
+    await environment('Staging');
+    await page.getByText('No events match these filters').waitFor();
+    expect(await panel.count()).toBe(0);
+    await send([eventOf('moved', 2)], staging);
+    await link(2).waitFor();
+    await page.getByRole('tab', { name: 'Tail' }).click();
+    await link(2).waitFor();
+    await link(2).click();
+    await panel.waitFor();
+    await environment('Production');
+    await link(1).waitFor();
+    await send([eventOf('moved', 3)]);
+    await link(3).waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it('holds still while the focus is in a row, and then shows all without a press', async () => {
     const { visit, page, link } = await openList('focus');
     const pill = page.getByRole('button', { name: /^Show \d+ new events? from the whole hub$/ });
@@ -64,6 +95,38 @@ describe('the list of events', () => {
     for (const n of [1, 2, 3, 4]) await link(n).waitFor();
     await pill.waitFor({ state: 'detached' });
     noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('goes on with a search that failed at a press alone', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    let further = 0;
+    await page.route(
+      ({ pathname, searchParams }) => pathname === '/api/v1/events' && searchParams.has('q'),
+      async (route) => {
+        if (new URL(route.request().url()).searchParams.has('cursor')) {
+          further += 1;
+          return route.fulfill({ status: 429, json: { code: 'too_busy', detail: 'Two searches run.' } });
+        }
+        const response = await route.fetch();
+        const headers = {
+          ...response.headers(),
+          'x-search-complete': 'false',
+          'x-searched-to': '2026-01-02T03:04:05.000Z',
+          'x-next-cursor': 'older',
+        };
+        return route.fulfill({ response, headers });
+      },
+    );
+    await page.goto('/dashboard/explore?q=nothing');
+    await page.getByText('Two searches run.').waitFor();
+    const goOn = page.getByRole('button', { name: 'Search further' });
+    await goOn.waitFor();
+    await page.waitForTimeout(300);
+    expect(further).toBe(1);
+    await goOn.click();
+    await expect.poll(() => further).toBe(2);
     await visit.context.close();
   });
 });

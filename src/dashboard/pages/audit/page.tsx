@@ -12,7 +12,7 @@ import { type Search, useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { loadedText, plainJson, visible } from '../../lib/text.ts';
 import { envsColumn, instantColumn, proseColumn, wordColumn } from '../../ui/columns.tsx';
-import { PeekList, Views } from '../../ui/list.tsx';
+import { PeekList, usePeek, Views } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { NoMatch, NoSearch } from '../../ui/no-match.tsx';
 import { Button, Data, PageHead, Time } from '../../ui/parts.tsx';
@@ -22,6 +22,8 @@ import { Chain } from './chain.tsx';
 import { ChangeTable, changeIn } from './change.tsx';
 
 type Entry = HostedReply<'hostedListAudit'>['entries'][number];
+
+const keyOf = ({ id }: Entry): string => id;
 
 const actorTypes: { readonly [type: string]: string } = {
   operator: 'user',
@@ -87,7 +89,7 @@ function useEntries(filter: object, enabled: boolean) {
   const moving = rangeOfAudit(search);
   const auditQuery = useHostedPages('hostedListAudit', { query }, byCursor, { own: true, moving, enabled });
   const rows = usePageRows(auditQuery, ({ entries }) => entries);
-  const { peek } = search;
+  const { row: openRow } = usePeek(rows, keyOf, undefined);
   // The stream refreshes this small list; polling covers what the stream does not announce.
   const newest = useHosted(
     'hostedListAudit',
@@ -97,7 +99,7 @@ function useEntries(filter: object, enabled: boolean) {
   const head = newest.data?.entries[0]?.id;
   const isOld =
     auditQuery.data !== undefined && head !== undefined && !rows.some((entry) => entry.id === head);
-  const isRead = peek !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
+  const isRead = openRow !== undefined || (auditQuery.data?.pages.length ?? 0) > 1;
   const { refetch, isFetching } = auditQuery;
   useEffect(() => {
     if (isOld && !isRead && !isFetching) void refetch();
@@ -152,7 +154,7 @@ export default function Audit(): JSX.Element {
             name="audit entries"
             rows={rows}
             columns={columns}
-            keyOf={(entry) => entry.id}
+            keyOf={keyOf}
             nameOf={(entry) => visible(entry.summary).slice(0, 200)}
             bar={loadedText(rows.length, 'entry', auditQuery.hasNextPage, 'entries')}
             empty={

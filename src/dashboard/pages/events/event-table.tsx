@@ -11,7 +11,7 @@ type EventTableProps<R> = Omit<TableProps<R>, 'grid' | 'keyOf' | 'chosen' | 'onO
   // Rows without a page have no peek either.
   Required<Pick<TableProps<R>, 'linkOf'>>;
 
-const keyOf = ({ id }: { readonly id: string }): string => id;
+export const keyOf = ({ id }: { readonly id: string }): string => id;
 
 export function EventTable<R extends RowData & { readonly id: string }>(
   props: EventTableProps<R>,

@@ -10,14 +10,14 @@ import { useCommand } from '../../lib/commands.ts';
 import { eventLanguage, useEventQuery } from '../../lib/event-query.ts';
 import { pagesKey, queries, readOn, usePageRows, usePages } from '../../lib/query.ts';
 import { type Span, spanOf } from '../../lib/range.ts';
-import { useFilter, useFilters } from '../../lib/search.ts';
+import { useFilters } from '../../lib/search.ts';
 import { serverNow } from '../../lib/server-time.ts';
 import { count, counted, maxRows, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { useFrames } from '../../live/use-frames.ts';
 import { Select, ZoneSelect } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { Views } from '../../ui/list.tsx';
+import { usePeek, Views } from '../../ui/list.tsx';
 import { NoMatch, NoSearch } from '../../ui/no-match.tsx';
 import { Button, PageHead, PreciseTime } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
@@ -25,7 +25,7 @@ import { Split } from '../../ui/split.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
 import { columns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
-import { EventTable } from './event-table.tsx';
+import { EventTable, keyOf } from './event-table.tsx';
 import { facetFields, groupFields, isGroupField } from './facet-names.ts';
 import { Facets } from './facets.tsx';
 import { type EventFilters, filterOf, questionOf } from './filters.ts';
@@ -252,11 +252,11 @@ function List({
   span,
   follow,
 }: Readonly<{ list: ReturnType<typeof useList>; span: Span; follow: boolean }>): JSX.Element {
-  const [peek] = useFilter('peek');
+  const { row: openRow } = usePeek(rows, keyOf, linkOf);
   const eventQuery = useEventQuery();
   const [generation, setGeneration] = useState(0);
   const { searchedTo, isSearching, stop, goOn } = useSearchFurther(eventsQuery, key, pageSize);
-  const reading = peek !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
+  const reading = openRow !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
     // Events can leave the span without a new event, and no frame announces that.

@@ -11,15 +11,17 @@ interface PagedSearch {
     | undefined;
   readonly isFetching: boolean;
   readonly hasNextPage: boolean;
+  readonly isFetchNextPageError: boolean;
   fetchNextPage(): unknown;
 }
 
 /**
- * Goes on with a search that its time limit ended, until it has a page of rows, for ten seconds, or until Stop.
+ * Goes on with a search that its time limit ended, until it has a page of rows, for ten seconds, or until Stop. After
+ * an error, only a click repeats the request.
  * @param key identifies the search
  */
 export function useSearchFurther(
-  { data, isFetching, hasNextPage, fetchNextPage }: PagedSearch,
+  { data, isFetching, hasNextPage, isFetchNextPageError: hasFailed, fetchNextPage }: PagedSearch,
   key: string,
   pageSize: number,
 ) {
@@ -28,7 +30,7 @@ export function useSearchFurther(
   const matchCount = data?.pages.reduce((sum, { reply }) => sum + reply.length, 0) ?? 0;
   const at = until.key === key ? until.at : Number.POSITIVE_INFINITY;
   const isCut = last?.searchedTo !== undefined && hasNextPage;
-  const isSearching = isCut && matchCount < pageSize && now() < at;
+  const isSearching = isCut && matchCount < pageSize && now() < at && (isFetching || !hasFailed);
   useEffect(() => {
     if (until.key !== key) setUntil({ key, at: now() + maxSearchMs });
     else if (isSearching && !isFetching) void fetchNextPage();

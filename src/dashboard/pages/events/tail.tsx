@@ -14,6 +14,7 @@ import { liveStatus } from '../../live/live.ts';
 import { Tail, type TailRow, type TailState } from '../../live/tail.ts';
 import { instantColumn } from '../../ui/columns.tsx';
 import { ZoneSelect } from '../../ui/form.tsx';
+import { usePeek } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { NoSearch } from '../../ui/no-match.tsx';
 import { Button, Empty, PreciseTime } from '../../ui/parts.tsx';
@@ -22,7 +23,7 @@ import type { Column } from '../../ui/table.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
 import { columns as listColumns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
-import { EventTable } from './event-table.tsx';
+import { EventTable, keyOf } from './event-table.tsx';
 import { listRowOf, narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
 
 /** Maximum of rows in memory. */
@@ -156,7 +157,7 @@ function addNew(held: Held, arrived: readonly TailRow[], isStill: boolean): Held
     : { rows: newest(batch, newest([...waiting].reverse(), rows)), waiting: [], earlierIds };
 }
 
-/** The tail of a query, and its rows. @param isStill rows wait while a person reads */
+/** The tail of a query, and its rows. New ones wait while one of them is open. @param isStill they wait anyway */
 function useTail(query: string, rest: string, isStill: boolean) {
   const [held, setHeld] = useState<Held>({ rows: [], waiting: [], earlierIds: new Set() });
   const [{ state, why }, setState] = useState<{ state: TailState; why: string | null }>({
@@ -164,8 +165,9 @@ function useTail(query: string, rest: string, isStill: boolean) {
     why: null,
   });
   const [since, setSince] = useState('the tail opened');
+  const { row: openRow } = usePeek(held.rows, keyOf, linkOf);
   const still = useRef(false);
-  still.current = isStill;
+  still.current = isStill || openRow !== undefined;
   const following = useRef<Tail | null>(null);
   const [isOpen, setOpen] = useState(false);
   const fits = useMemo(() => tailFits(rest), [rest]);
@@ -214,10 +216,9 @@ function useTail(query: string, rest: string, isStill: boolean) {
 }
 
 function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
-  const [peek] = useFilter('peek');
   const [paused, setPaused] = useState(false);
   const [isOverTerms, setOverTerms] = useState(false);
-  const tail = useTail(query, rest, paused || peek !== undefined || isOverTerms);
+  const tail = useTail(query, rest, paused || isOverTerms);
   const { held, earlier, state, why, since, fresh, show, retry } = tail;
   const { rows, waiting } = held;
   const pause = (): void => {
