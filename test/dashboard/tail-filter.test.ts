@@ -38,7 +38,31 @@ it.each([
   ['duration:>8ms', false],
 ])('a query of the tail finds by outcomes as the hub does: %s', (text, isMatch) => {
   const sent: unknown = JSON.parse(JSON.stringify(renderEvent(stored, null)));
-  expect(tailFits(text)(decisionEvent.parse(sent))).toBe(isMatch);
+  expect(tailFits(text, {})(decisionEvent.parse(sent))).toBe(isMatch);
+});
+
+it.each([
+  ['version:v8', true],
+  ['version:8', true],
+  ['version:(v7,v8)', true],
+  ['version:v7', false],
+  ['-version:v8', false],
+  ['-version:v7', true],
+])('a query of the tail finds by the number of a stored version: %s', (text, isMatch) => {
+  const event = anEvent({ payload: { policy_version: 'c0ffee12' } });
+  const sent: unknown = JSON.parse(JSON.stringify(renderEvent({ ...stored, ...event }, null)));
+  const hashes = { 7: ['bad1dea5'], 8: ['abad1dea', 'c0ffee12'] };
+  expect(tailFits(text, hashes)(decisionEvent.parse(sent))).toBe(isMatch);
+});
+
+it.each([
+  ['bundle:shop', true],
+  ['"no refunds today"', true],
+  ['bundle:other', false],
+])('a query of the tail finds by fields that only the agent has: %s', (text, isMatch) => {
+  const event = anEvent({ payload: { bundle_name: 'shop', message: 'No refunds today' } });
+  const sent: unknown = JSON.parse(JSON.stringify(renderEvent({ ...stored, ...event }, null)));
+  expect(tailFits(text, {})(decisionEvent.parse(sent))).toBe(isMatch);
 });
 
 it('has one row for all cells of an event', () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { itAtNight } from '../runs.ts';
 import { accessible, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
+import { library } from './seed.ts';
 
 const { hub, cookie, key } = await hubWithKey();
 let sent = 0;
@@ -105,6 +106,39 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await send(1, 'fits_too', fits);
     await row('fits_too').waitFor();
     await page.getByText('1 event since the filter changed, 2 before').waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('finds new calls by the number of a stored version', async () => {
+    const bundle = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: library } });
+    expect(bundle.status).toBe(201);
+    const under = { payload: { bundle_name: 'shop', policy_version: bundle.body.revision_hash } };
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    for (const query of ['version:v1', 'bundle:shop version:1']) {
+      await page.goto(`/dashboard/explore?view=tail&q=${encodeURIComponent(query)}`);
+      const row = (tool: string) =>
+        page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: tool });
+      await page.getByText(/^No (new events yet|events since the tail opened)/).waitFor();
+      const names = [`under_another_${sent}`, `under_first_${sent}`];
+      await send(1, names[0], { payload: { ...under.payload, policy_version: 'bad1dea5' } });
+      await send(1, names[1], under);
+      await row(names[1] ?? '').waitFor();
+      expect(await row(names[0] ?? '').count()).toBe(0);
+    }
+    await page.route(
+      ({ pathname }) => pathname === '/api/v1/bundles',
+      async (route) => {
+        const response = await route.fetch();
+        const [first] = await response.json();
+        const json = Array.from({ length: 51 }, (_, n) => ({ ...first, name: `shop-${n}` }));
+        return route.fulfill({ response, json });
+      },
+    );
+    await page.goto('/dashboard/explore?view=tail&q=version%3Av1');
+    await page.getByText('Too many bundles for a version number').waitFor();
+    await accessible(page);
     noFaults(visit);
     await visit.context.close();
   });

@@ -4,26 +4,14 @@ import { HubError } from '../../shared/error.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { QueryGrammar } from '../rules/query/fields.ts';
-import {
-  parseQuery,
-  type Query,
-  type QueryProblem,
-  type QueryTerm,
-  type QueryValue,
-} from '../rules/query/parse.ts';
+import { parseQuery, type Query, type QueryProblem } from '../rules/query/parse.ts';
+import { bundleNamesOf, versionNumbersOf, withVersionHashes } from '../rules/query/versions.ts';
 
 /** Bundles that a version's number is looked up in, where the query names none. */
 const maxBundles = 200;
 /** Look-ups of a number in a bundle: of a query, and of these at once. */
 const maxLookUps = 1_000;
 const lookUpsAtOnce = 8;
-
-const numberPattern = /^v?([1-9]\d{0,8})$/;
-/** The number of a version; null for a hash. */
-const numberOf = ({ text }: QueryValue): number | null => {
-  const digits = numberPattern.exec(text)?.[1];
-  return digits === undefined ? null : Number(digits);
-};
 
 export const queryRefusal = ({ position, expected }: QueryProblem): HubError =>
   new HubError('validation_failed', `The query is not valid: position ${position}: expected ${expected}.`, {
@@ -37,18 +25,12 @@ export function queryOf(text: string, grammar: QueryGrammar): Query {
   return parsed.query;
 }
 
-const exactValues = ({ terms }: Query, name: string): readonly string[] =>
-  terms
-    .filter(({ field, isNegated }) => field === name && !isNegated)
-    .flatMap(({ values }) => values.filter(({ isQuoted, text }) => isQuoted || !text.includes('*')))
-    .map(({ text }) => text);
-
 export type QueryReader = (principal: Principal, text: string, grammar: QueryGrammar) => Promise<Query>;
 
 export function createQueryReader({ store }: Pick<AppPorts, 'store'>): QueryReader {
   async function namesOf(tenantId: string, query: Query): Promise<readonly string[]> {
-    const names = exactValues(query, 'bundle');
-    if (names.length > 0) return [...new Set(names)];
+    const names = bundleNamesOf(query);
+    if (names.length > 0) return names;
     const { items } = await store.bundles.list(tenantId, null, { limit: maxBundles, offset: 0 });
     return items.map(({ name }) => name);
   }
@@ -73,18 +55,9 @@ export function createQueryReader({ store }: Pick<AppPorts, 'store'>): QueryRead
 
   return async ({ tenantId }, text, grammar) => {
     const query = queryOf(text, grammar);
-    const numbers = query.terms
-      .filter(({ field }) => field === 'version')
-      .flatMap(({ values }) => values.map(numberOf).filter((number) => number !== null));
+    const numbers = versionNumbersOf(query);
     if (numbers.length === 0) return query;
-    const hashes = await hashesByNumber(tenantId, query, [...new Set(numbers)]);
-    // The number stays beside its hashes, because a hash may look like a number.
-    const withHashes = (value: QueryValue): readonly QueryValue[] => [
-      value,
-      ...[...(hashes.get(numberOf(value) ?? 0) ?? [])].map((text) => ({ text, isQuoted: false })),
-    ];
-    const resolve = (term: QueryTerm): QueryTerm =>
-      term.field === 'version' ? { ...term, values: term.values.flatMap(withHashes) } : term;
-    return { terms: query.terms.map(resolve) };
+    const hashes = await hashesByNumber(tenantId, query, numbers);
+    return withVersionHashes(query, (number) => [...(hashes.get(number) ?? [])]);
   };
 }

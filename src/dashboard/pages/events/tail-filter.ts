@@ -4,6 +4,7 @@ import type { JsonObject } from '../../../contract/record.ts';
 import { eventGrammar } from '../../../event/rules/query/fields.ts';
 import { type QueriedEvent, queryTest } from '../../../event/rules/query/match.ts';
 import { parseQuery } from '../../../event/rules/query/parse.ts';
+import { withVersionHashes } from '../../../event/rules/query/versions.ts';
 import { camelKeys } from '../../../shared/snake-keys.ts';
 import type { TailEvent, TailRow } from '../../live/tail.ts';
 import type { EventRow } from './event-row.ts';
@@ -23,7 +24,7 @@ const outcomesOf = (event: TailEvent): QueriedEvent['outcomes'] => {
   })) as never;
 };
 
-/** The event as the hub's search has it: the flat form has the fields of the payload beside the others. */
+/** The event as the hub's search has it: the flat form has the payload's fields beside the others and in `extra`. */
 const queriedOf = (event: TailEvent): QueriedEvent => ({
   event: {
     callId: event.call_id ?? '',
@@ -32,18 +33,23 @@ const queriedOf = (event: TailEvent): QueriedEvent => ({
     verdict: event.action,
     mode: event.mode ?? 'enforce',
     timestamp: Date.parse(event.timestamp),
-    payload: event as unknown as JsonObject,
+    payload: { ...event.extra, ...event } as JsonObject,
   },
   env: event.environment,
   sample: false,
   outcomes: outcomesOf(event),
 });
 
+/** Hashes of stored versions, by the numbers in a query. */
+export interface VersionHashes {
+  readonly [number: string]: readonly string[];
+}
+
 /** @param text a query; one with a mistake matches everything */
-export function tailFits(text: string): Fits {
+export function tailFits(text: string, hashes: VersionHashes): Fits {
   const parsed = parseQuery(text, eventGrammar);
   if ('problem' in parsed) return () => true;
-  const { fits } = queryTest(parsed.query);
+  const { fits } = queryTest(withVersionHashes(parsed.query, (number) => hashes[number] ?? []));
   return (event) => fits(queriedOf(event));
 }
 

@@ -18,13 +18,14 @@ import { usePeek } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { NoSearch } from '../../ui/no-match.tsx';
 import { Button, Empty, PreciseTime } from '../../ui/parts.tsx';
-import { Failed } from '../../ui/query-result.tsx';
+import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
 import { columns as listColumns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
 import { EventTable, keyOf } from './event-table.tsx';
-import { listRowOf, narrowed, rowsOfList, tailFits, tailQuery } from './tail-filter.ts';
+import { listRowOf, narrowed, rowsOfList, tailFits, tailQuery, type VersionHashes } from './tail-filter.ts';
+import { maxLookUps, useVersionHashes } from './tail-versions.ts';
 
 /** Maximum of rows in memory. */
 const maxRows = 5_000;
@@ -67,11 +68,38 @@ const states: { readonly [S in TailState]: string } = {
 
 const linkOf = (row: TailRow) => (row.kind === 'event' ? linkTo.event(row.id) : undefined);
 
+const noHashes: VersionHashes = {};
+
 export function TailView(): JSX.Element {
   const [env] = useFilter('env');
-  const { text, problem } = useEventQuery();
+  const eventQuery = useEventQuery();
+  const { hasNumbers, versionsQuery } = useVersionHashes(eventQuery.query);
+  if (eventQuery.problem) return <NoSearch items="events" />;
   const query = tailQuery(env);
-  return problem ? <NoSearch items="events" /> : <Following key={query} query={query} rest={text} />;
+  const following = (hashes: VersionHashes): JSX.Element => (
+    <Following key={query} query={query} rest={eventQuery.text} hashes={hashes} />
+  );
+  if (!hasNumbers) return following(noHashes);
+  return (
+    <QueryResult query={versionsQuery} rows={5}>
+      {(hashes) => (hashes ? following(hashes) : <TooManyVersions />)}
+    </QueryResult>
+  );
+}
+
+const TooManyVersions = (): JSX.Element => (
+  <Empty
+    title="Too many bundles for a version number"
+    text={`Tail looks up at most ${maxLookUps} pairs of a number and a bundle. Name the bundle, as in bundle:shop version:v8, or use the version's hash.`}
+  />
+);
+
+interface TailProps {
+  /** The stream applies it. */
+  readonly query: string;
+  /** The browser applies it. */
+  readonly rest: string;
+  readonly hashes: VersionHashes;
 }
 
 interface Held {
@@ -158,7 +186,7 @@ function addNew(held: Held, arrived: readonly TailRow[], isStill: boolean): Held
 }
 
 /** The tail of a query, and its rows. New ones wait while one of them is open. @param isStill they wait anyway */
-function useTail(query: string, rest: string, isStill: boolean) {
+function useTail({ query, rest, hashes }: TailProps, isStill: boolean) {
   const [held, setHeld] = useState<Held>({ rows: [], waiting: [], earlierIds: new Set() });
   const [{ state, why }, setState] = useState<{ state: TailState; why: string | null }>({
     state: 'connecting',
@@ -170,7 +198,7 @@ function useTail(query: string, rest: string, isStill: boolean) {
   still.current = isStill || openRow !== undefined;
   const following = useRef<Tail | null>(null);
   const [isOpen, setOpen] = useState(false);
-  const fits = useMemo(() => tailFits(rest), [rest]);
+  const fits = useMemo(() => tailFits(rest, hashes), [rest, hashes]);
   const latestFits = useRef(fits);
   useEffect(() => {
     if (latestFits.current === fits) return;
@@ -215,10 +243,10 @@ function useTail(query: string, rest: string, isStill: boolean) {
   return { held, earlier, state, why, since, fresh, show, retry };
 }
 
-function Following({ query, rest }: { readonly query: string; readonly rest: string }): JSX.Element {
+function Following(props: TailProps): JSX.Element {
   const [paused, setPaused] = useState(false);
   const [isOverTerms, setOverTerms] = useState(false);
-  const tail = useTail(query, rest, paused || isOverTerms);
+  const tail = useTail(props, paused || isOverTerms);
   const { held, earlier, state, why, since, fresh, show, retry } = tail;
   const { rows, waiting } = held;
   const pause = (): void => {
