@@ -101,6 +101,36 @@ describe('rulesets and audit', () => {
     await visit.context.close();
   });
 
+  it('deploys a ruleset with errors only after its person typed the environment', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/policies?view=documents');
+    await page.getByRole('button', { name: 'New ruleset' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New ruleset' });
+    await dialog.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.keyboard.insertText(
+      '\n  - {id: broken, type: pre, tool: refund, when: {argz.path: {equals: 1}}, then: {action: block, message: no}}',
+    );
+    await dialog.getByLabel('Deploy to').selectOption('development');
+    await dialog.getByRole('button', { name: 'Save and deploy to development' }).click();
+    await dialog.getByLabel('Reason').fill('it must be');
+    const force = dialog.getByRole('button', { name: 'Save despite errors' });
+    const word = dialog.getByLabel('Type development to confirm');
+    await word.fill('staging');
+    expect(await force.isDisabled()).toBe(true);
+    await accessible(page);
+    // Without a deployment, nothing is to be typed.
+    await dialog.getByLabel('Deploy to').selectOption('');
+    await expect.poll(() => force.isEnabled()).toBe(true);
+    await dialog.getByLabel('Deploy to').selectOption('development');
+    expect(await force.isDisabled()).toBe(true);
+    await word.fill('development');
+    await force.click();
+    await page.getByText(/^v\d saved; deployed to development/).waitFor();
+    await visit.context.close();
+  });
+
   it('shows who did what, filters it in the address, and downloads a chain that the offline check takes', async () => {
     const visit = await view(hub.url, { cookie });
     const { page } = visit;

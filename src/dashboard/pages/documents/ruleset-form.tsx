@@ -111,6 +111,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         <ForceForm
           action="Save despite errors"
           act="continue despite these errors"
+          {...(target === '' ? {} : { word: target })}
           busy={save.isPending}
           onForce={() => submit(reason.trim())}
           reason={reason}
