@@ -65,6 +65,17 @@ it('opens the call that expires first, counts all, and reaches the last one', {
   await visit.context.close();
 });
 
+it('counts the matches of a query with "+" until it has read all of them', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto('/dashboard/inbox?q=tool:(bulk_refund,single_*)');
+  await page.getByText('Search found 200+ pending calls.').waitFor();
+  await page.goto('/dashboard/inbox?q=tool:single_*');
+  await page.getByText(`Search found ${singles} pending calls.`).waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});
+
 itAtNight(
   'names failed calls that only the sheet loaded, and shows the error without a selection',
   {

@@ -29,6 +29,7 @@ const askMany = (tool: string, calls: number, timeout: number): Promise<string[]
     ),
   );
 
+const queue = (page: Page) => page.getByRole('grid', { name: 'Approvals' });
 const card = (page: Page) =>
   page.getByRole('article').filter({ has: page.getByRole('textbox', { name: 'Reason' }) });
 
@@ -42,9 +43,14 @@ it('clears forty calls, three groups of ten and ten single ones, in at most 45 k
   const visit = await view(hub.url, { cookie });
   const { page } = visit;
   await page.goto('/dashboard/inbox');
-  const queue = page.getByRole('grid', { name: 'Approvals' });
-  await expect.poll(() => queue.getByRole('button', { name: /^Review 10/ }).count()).toBe(3);
-  await queue.getByText('Σ EUR 1,045.00').first().waitFor();
+  await expect
+    .poll(() =>
+      queue(page)
+        .getByRole('button', { name: /^Review 10/ })
+        .count(),
+    )
+    .toBe(3);
+  await queue(page).getByText('Σ EUR 1,045.00').first().waitFor();
   await accessible(page);
   let keys = 0;
   const press = async (name: string): Promise<void> => {
@@ -109,6 +115,14 @@ it('takes a call, and snoozes it for this browser', async () => {
   const visit = await view(hub.url, { cookie });
   const { page } = visit;
   await page.goto('/dashboard/inbox');
+  await card(page).getByText('later number 0').waitFor();
+  // The call that is open in one view is not open in another.
+  await queue(page).getByText('later', { exact: true }).click();
+  await page.waitForURL((url) => url.searchParams.get('id') === id);
+  await page.getByRole('tab', { name: 'Snoozed' }).click();
+  await page.getByText('No snoozed approvals').waitFor();
+  expect(await card(page).count()).toBe(0);
+  await page.getByRole('tab', { name: 'Pending 1' }).click();
   await card(page).getByText('later number 0').waitFor();
   await page.keyboard.press('m');
   await card(page).getByRole('button', { name: 'Give back' }).waitFor();

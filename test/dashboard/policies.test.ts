@@ -79,6 +79,32 @@ it('lists contracts with their rules in words, tools, calls of the range, and en
   await visit.context.close();
 });
 
+it('searches for the text in the address, after Back and after a link, too', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const field = page.getByRole('searchbox', { name: 'Search in contracts' });
+  const search = () => new URL(page.url()).searchParams.get('search');
+  await page.goto('/dashboard/policies');
+  await page.getByLabel('Type').selectOption('pre');
+  await page.waitForURL((url) => url.searchParams.get('type') === 'pre');
+  await field.fill('no-sec');
+  await expect.poll(search).toBe('no-sec');
+  await field.pressSequentially('rets', { delay: 100 });
+  await expect.poll(search).toBe('no-secrets');
+  expect(await field.inputValue()).toBe('no-secrets');
+  await page.goBack();
+  await expect.poll(() => field.inputValue()).toBe('');
+  await page.goForward();
+  await expect.poll(() => field.inputValue()).toBe('no-secrets');
+  await page.getByRole('link', { name: 'Policies' }).first().click();
+  await expect.poll(() => field.inputValue()).toBe('');
+  // Longer than the field waits after a key.
+  await page.waitForTimeout(600);
+  expect([search(), await field.inputValue()]).toEqual([null, '']);
+  noFaults(visit);
+  await visit.context.close();
+});
+
 it('shows on the page of a contract which calls it decided and matches, and what its versions changed', async () => {
   const then = { effect: 'deny', message: 'No secrets' };
   const definition = { type: 'pre', tool: 'read_file', then };

@@ -2,7 +2,7 @@
 import { Tabs } from '@base-ui/react/tabs';
 import { useNavigate } from '@tanstack/react-router';
 import type { RowData } from '@tanstack/react-table';
-import { type JSX, type ReactNode, useEffect, useState } from 'react';
+import { type JSX, type ReactNode, useEffect, useRef, useState } from 'react';
 import type { ThingLink } from '../lib/address.ts';
 import { after } from '../lib/browser.ts';
 import { readOn, useFirstRow } from '../lib/query.ts';
@@ -102,13 +102,24 @@ export function useTextAfterPause(text: string): string {
   return text && latest;
 }
 
-/** A search field. `search` in the address follows its text shortly after the last key press. */
+/**
+ * A search field. `search` in the address follows its text shortly after the last key press. Another search in the
+ * address, from a link or from Back, replaces the text.
+ */
 export function SearchInput({ items }: { readonly items: string }): JSX.Element {
   const [{ search = '' }, change] = useFilters();
   const [text, setText] = useState(search);
+  const ownSearch = useRef(search);
+  useEffect(() => {
+    if (search !== ownSearch.current) setText(search);
+    ownSearch.current = search;
+  }, [search]);
   useEffect(() => {
     if (text === search) return;
-    const timer = after(typingMs, () => change({ search: text }, true));
+    const timer = after(typingMs, () => {
+      ownSearch.current = text;
+      change({ search: text }, true);
+    });
     return () => timer.cancel();
   });
   return (
@@ -149,12 +160,15 @@ export const Tabbed = ({ label, views, current, onView, children }: TabbedProps)
   </Tabs.Root>
 );
 
-/** Tabs for the views of a page, bound to `view` in the address. The first view is the default. */
+/**
+ * Tabs for the views of a page, bound to `view` in the address. The first view is the default. A row that is open in
+ * one view (`peek`, in the inbox `id`) does not open in another.
+ */
 export function Views(props: Omit<TabbedProps, 'current' | 'onView'>): JSX.Element {
   const { views } = props;
   const first = views[0]?.[0] ?? '';
   const [{ view = first }, change] = useFilters();
   const show = (key: string): void =>
-    change({ view: key === first ? undefined : key, peek: undefined, sort: undefined });
+    change({ view: key === first ? undefined : key, peek: undefined, id: undefined, sort: undefined });
   return <Tabbed {...props} current={views.some(([key]) => key === view) ? view : first} onView={show} />;
 }

@@ -72,7 +72,7 @@ export default function Approvals(): JSX.Element {
     <div className="page approvals-page">
       <PageHead
         title="Inbox"
-        summary={pending.data && !isOld ? summaryOf(waiting, q !== '' || view === 'mine', size) : null}
+        summary={pending.data && !isOld ? summaryOf(waiting, q !== '' || view === 'mine', isCut, size) : null}
       >
         <NotifySwitch />
       </PageHead>
@@ -145,12 +145,23 @@ const valuesOf = (list: readonly Approval[]) => ({
 
 /**
  * Counts the sample run's approval separately, because the badge and Home leave it out.
+ * @param isCut the list does not contain all calls yet
  * @param total number of pending calls at the hub, where more are pending than the list contains; null: it has all
  */
-function summaryOf(waiting: readonly Approval[], narrowed: boolean, total: number | null): string {
+function summaryOf(
+  waiting: readonly Approval[],
+  narrowed: boolean,
+  isCut: boolean,
+  total: number | null,
+): string {
   const size = waiting.filter((one) => !isOfSample(one)).length;
   const hasSample = size < waiting.length;
-  if (narrowed) return `Search found ${counted(waiting.length, 'pending call')}.`;
+  if (narrowed) {
+    const matches = isCut
+      ? `${count(waiting.length)}+ pending calls`
+      : counted(waiting.length, 'pending call');
+    return `Search found ${matches}.`;
+  }
   if (size === 0) return hasSample ? '1 pending call, from the sample run.' : 'No pending approvals.';
   const calls = counted(total === null ? size : Math.max(total, size), 'pending call');
   return `${calls}${hasSample ? ', and 1 from the sample run' : ''}.`;
