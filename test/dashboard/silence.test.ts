@@ -34,6 +34,10 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     await status(page, /^Stale since \d\d:\d\d$/).waitFor();
     await page.getByText(/^The hub has not responded since/).waitFor();
     await accessible(page);
+    // The time of another day has its day.
+    await page.clock.fastForward('25:00:00');
+    await status(page, /^Stale since \d\d [A-Z][a-z]+ \d\d:\d\d$/).waitFor();
+    await page.getByText(/^The hub has not responded since \d\d [A-Z][a-z]+ \d\d:\d\d\./).waitFor();
     // The tries that failed meanwhile make the next one no later.
     for (let n = 0; n < 12; n += 1) await page.clock.fastForward(10_000);
     continueHub();

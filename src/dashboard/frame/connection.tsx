@@ -6,7 +6,7 @@ import { now } from '../lib/browser.ts';
 import { useRefusal } from '../lib/may.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { useStore } from '../lib/store.ts';
-import { clockTime, duration } from '../lib/text.ts';
+import { duration, minuteTime } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { liveStatus, retryLive } from '../live/live.ts';
 import { Button } from '../ui/parts.tsx';
@@ -18,7 +18,7 @@ export function LiveState(): JSX.Element {
     state === 'live'
       ? 'Live'
       : state === 'stale' || state === 'signed_out'
-        ? `Stale since ${clockTime(since ?? now(), utc)}`
+        ? `Stale since ${minuteTime(since ?? now(), utc)}`
         : state === 'reconnecting'
           ? 'Reconnecting'
           : 'Connecting';
@@ -39,7 +39,7 @@ export function ConnectionBar(): JSX.Element | null {
   return (
     <aside className="connection-bar row apart" aria-label="Connection">
       <p>
-        The hub has not responded since {clockTime(since ?? now(), utc)}. Data shown may be out of date.{' '}
+        The hub has not responded since {minuteTime(since ?? now(), utc)}. Data shown may be out of date.{' '}
         {wait === null || wait < 1_000 ? 'Reconnecting now.' : `Next attempt in ${duration(wait)}.`}
       </p>
       <Button onClick={retryLive}>Reconnect now</Button>

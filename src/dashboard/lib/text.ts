@@ -71,7 +71,7 @@ const clockWithMilliseconds = formatter({
   hourCycle: 'h23',
 });
 
-/** Hours and minutes, for charts and for `stale since`. */
+/** Hours and minutes, for charts. */
 export const clockTime = formatter({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 /** Day and month, for charts of several days. */
@@ -89,7 +89,7 @@ const withDay =
 /** Time and milliseconds, for lists of events: `04:51:02.123`, or `23 Nov 04:51:02.123` if it is not today. */
 export const preciseTime = withDay(clockWithMilliseconds);
 
-/** For lists of changes: `04:51`, or `23 Nov 04:51` if it is not today. */
+/** For lists of changes and for `stale since`: `04:51`, or `23 Nov 04:51` if it is not today. */
 export const minuteTime = withDay(clockTime);
 
 /** Shortens a long text to its start and its end. */

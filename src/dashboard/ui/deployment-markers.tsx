@@ -8,7 +8,7 @@ import { rangeOf } from '../lib/moving-range.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { readOn, usePageRows, usePages } from '../lib/query.ts';
 import { useEnv, useFilters } from '../lib/search.ts';
-import { clockTime, middleCut, visible } from '../lib/text.ts';
+import { middleCut, minuteTime, visible } from '../lib/text.ts';
 import './deployment-markers.css';
 import { chartEnd } from './chart.ts';
 
@@ -106,7 +106,7 @@ export function DeploymentMarkers({ markers, from, until, labelWidth }: Deployme
       {groups.map((group) => {
         const [first] = group;
         if (!first) return null;
-        const words = group.map(({ at, verb, words: own }) => `${clockTime(at, utc)} ${verb} ${own}`);
+        const words = group.map(({ at, verb, words: own }) => `${minuteTime(at, utc)} ${verb} ${own}`);
         const link = group.length === 1 ? linkTo.deployment(first.id) : { to: '/changes' };
         const place = share(first.at);
         const isNearEnd = place > nearEnd;

@@ -5,7 +5,7 @@ import type { ApiError } from '../lib/api.ts';
 import { now } from '../lib/browser.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { maxWaitMs, type PagedList } from '../lib/query.ts';
-import { clockTime } from '../lib/text.ts';
+import { minuteTime } from '../lib/text.ts';
 import { useNow } from '../lib/ticker.ts';
 import { DataParagraph } from './names.tsx';
 import { Button, Data, Late, Notice, Skeleton } from './parts.tsx';
@@ -34,7 +34,7 @@ function AutomaticRetry({ error: { retryAt, retryAfter } }: { readonly error: Ap
 /** The time of data that could not be refreshed. */
 function DataTime({ at }: { readonly at: number }): JSX.Element {
   const { utc } = usePrefs();
-  return <>Data shown is from {clockTime(at, utc)}.</>;
+  return <>Data shown is from {minuteTime(at, utc)}.</>;
 }
 
 /**

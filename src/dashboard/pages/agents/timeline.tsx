@@ -9,7 +9,7 @@ import { usePrefs } from '../../lib/prefs.ts';
 import { readOn, usePageRows, usePages } from '../../lib/query.ts';
 import { fixedRange, type Span, spanOf } from '../../lib/range.ts';
 import { type Env as EnvName, useEnv, useFilters } from '../../lib/search.ts';
-import { clockTime, count, counted, middleCut, visible } from '../../lib/text.ts';
+import { count, counted, middleCut, minuteTime, visible } from '../../lib/text.ts';
 import { useNow } from '../../lib/ticker.ts';
 import { countText, type Slot, type Track } from '../../ui/chart.ts';
 import { type Bar, countWords, groupBars, Lane, Lanes } from '../../ui/lanes.tsx';
@@ -43,7 +43,7 @@ export function AgentTimeline({ id }: { readonly id: string }): JSX.Element {
   useEffect(() => {
     if (approvals.length < maxApprovals) readOn(timelineQuery);
   });
-  const at = (time: number): string => clockTime(time, utc);
+  const at = (time: number): string => minuteTime(time, utc);
   const period = (from: number, to: number | null): string =>
     `${at(from)} to ${to === null ? 'now' : at(to)}`;
   const approvalItems = approvals.map(({ from, to, ...one }) => ({
