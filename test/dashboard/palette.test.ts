@@ -169,6 +169,28 @@ describe('the palette', () => {
     await visit.context.close();
   });
 
+  it('switches to no environment in which a person has no role', async () => {
+    const body = {
+      email: hub.emailOf('stager'),
+      password: 'correct horse battery',
+      roles: [{ role: 'approver', env: 'staging' }],
+    };
+    expect((await hub.call('POST', '/api/v1/users', { cookie, body })).status).toBe(201);
+    const visit = await opened('/', { cookie: await hub.login(body.email) });
+    const { page } = visit;
+    await page.keyboard.press('Control+k');
+    await field(page).fill('switch to production');
+    const option = page.getByRole('option', { name: /^Switch to production You have no role in production/ });
+    await expect.poll(() => option.getAttribute('aria-disabled')).toBe('true');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    expect(new URL(page.url()).searchParams.get('env')).toBeNull();
+    await choose(page, 'switch to staging', /^Switch to staging/);
+    await page.waitForURL((url) => url.searchParams.get('env') === 'staging');
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   itAtNight('says to who is no admin why an action is not for them', async () => {
     const body = { email: hub.emailOf('member'), password: 'correct horse battery' };
     expect((await hub.call('POST', '/api/v1/users', { cookie, body })).status).toBe(201);

@@ -1,6 +1,6 @@
 // The environment in the top bar. All pages share it, and the address contains it.
 import type { JSX } from 'react';
-import { roleIn } from '../../shared/env-roles.ts';
+import { envRefusal } from '../lib/may.ts';
 import { useSignedIn } from '../lib/me.ts';
 import { useCall } from '../lib/query.ts';
 import { type Env, useEnv, useFilters } from '../lib/search.ts';
@@ -25,19 +25,15 @@ export function EnvironmentRadios(): JSX.Element {
   return (
     <div role="radiogroup" aria-label="Environment" className="env-radios">
       {choices.map(([env, label]) => {
-        const hasRole = env === undefined || roleIn(roles, env) !== null;
+        const refusal = env === undefined ? null : envRefusal(roles, env);
         const isProtected = data?.environments.some((one) => one.env === env && one.protected) ?? false;
         return (
-          <label
-            key={label}
-            className={`env-radio env-radio-${env ?? 'all'}`}
-            title={hasRole ? undefined : `You have no role in ${env}. Ask an admin.`}
-          >
+          <label key={label} className={`env-radio env-radio-${env ?? 'all'}`} title={refusal ?? undefined}>
             <input
               type="radio"
               name="environment"
               checked={current === env}
-              disabled={!hasRole}
+              disabled={refusal !== null}
               onChange={() => change({ env })}
             />
             <span>

@@ -6,7 +6,7 @@ import { linkTo, type ThingLink } from '../lib/address.ts';
 import { call, type Reply } from '../lib/api.ts';
 import { askFor, type CommandName, commandOf, commands, type Offer, offers } from '../lib/commands.ts';
 import { useHosted } from '../lib/hosted-query.ts';
-import { refusalOf } from '../lib/may.ts';
+import { envRefusal, refusalOf } from '../lib/may.ts';
 import { type Me, signOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, chooseTheme, type Prefs, themeChoice, themes, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
@@ -75,7 +75,7 @@ export function useEntries(text: string): readonly Entry[] {
       ),
       ...leading(here, me, go),
       ...views(go),
-      ...environments(narrow),
+      ...environments(me, narrow),
       ...looks(current),
       ...always(cannot),
       ...queries(text.trim(), go),
@@ -114,9 +114,11 @@ const views = (go: Go): readonly Entry[] => [
   action('history', 'Show decided approvals', 'approvals', () => go('/inbox', { view: 'decided' })),
 ];
 
-const environments = (narrow: (env: string | undefined) => void): readonly Entry[] => [
+const environments = ({ roles }: Me, narrow: (env: string | undefined) => void): readonly Entry[] => [
   action('env all', 'Switch to all environments', 'system', () => narrow(undefined)),
-  ...envs.map((env) => action(`env ${env}`, `Switch to ${env}`, 'system', () => narrow(env))),
+  ...envs.map((env) =>
+    action(`env ${env}`, `Switch to ${env}`, 'system', () => narrow(env), { why: envRefusal(roles, env) }),
+  ),
 ];
 
 type Switch = 'utc' | 'compact' | 'chartsAsTables' | 'railClosed' | 'letterKeys';

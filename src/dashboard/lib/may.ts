@@ -43,6 +43,10 @@ export function missingRole(
   return missing === undefined ? null : `You need the role ${needed} in ${missing}. Ask an admin.`;
 }
 
+/** Says that an environment is off; null with any role there. */
+export const envRefusal = (roles: readonly EnvRole[], env: Env): string | null =>
+  roleIn(roles, env) === null ? `You have no role in ${env}. Ask an admin.` : null;
+
 /** Says which role is missing for an operation; null if none is. */
 export function refusalOf(
   roles: readonly EnvRole[],
