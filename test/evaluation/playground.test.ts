@@ -106,6 +106,11 @@ contracts:
     const principal = { user_id: 'u', role: 'admin', claims: { team: 'x' } };
     expect(await verdict('{principal.role: {equals: admin}}', { principal })).toBe('deny');
     expect(await verdict('{principal.claims.team: {equals: x}}', { principal })).toBe('deny');
+    for (const field of ['service_id', 'org_id', 'ticket_ref']) {
+      const when = `{principal.${field}: {equals: x}}`;
+      expect(await verdict(when, { principal: { [field]: 'x' } }), field).toBe('deny');
+      expect(await verdict(when, { principal: { [field]: null } }), field).toBe('allow');
+    }
   });
 
   it('of YAML with problems is refused with a sentence', async () => {

@@ -24,7 +24,10 @@ export const evaluateRoutes = routes({
       principal: z
         .object({
           user_id: text(255).nullable().default(null),
+          service_id: text(255).nullable().default(null),
+          org_id: text(255).nullable().default(null),
           role: text(255).nullable().default(null),
+          ticket_ref: text(255).nullable().default(null),
           claims: anyObject.nullable().default(null),
         })
         .nullish(),

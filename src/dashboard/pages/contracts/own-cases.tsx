@@ -11,8 +11,9 @@ import { nameColumn, textColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Section } from '../../ui/section.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
-import { type Kept, readKept, runKept } from '../playground/call.ts';
+import { type Kept, runKept } from '../playground/call.ts';
 import { type CaseRow, failuresOf, outcomeColumn } from '../playground/cases.tsx';
+import { readKept } from '../playground/kept.ts';
 
 /**
  * True for a case that the contract decides, and for a call of its tools that no contract decides. A case that another

@@ -11,6 +11,9 @@ interface Props {
 }
 
 const further: readonly (keyof Call)[] = [
+  'service',
+  'org',
+  'ticket',
   'claims',
   'metadata',
   'cwd',
@@ -41,6 +44,9 @@ export function CallForm({ call, read, onCall }: Props): JSX.Element {
         <summary>More fields{used > 0 ? ` (${used} filled in)` : ''}</summary>
         <div className="form">
           <div className="call-fields">
+            <Field {...bind('service')} label="Service" maxLength={255} />
+            <Field {...bind('org')} label="Organization" maxLength={255} />
+            <Field {...bind('ticket')} label="Ticket" maxLength={255} />
             <Json {...bind('claims')} label="Claims as JSON" />
             <Json {...bind('metadata')} label="Metadata as JSON" />
             <Field

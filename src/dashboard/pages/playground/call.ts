@@ -1,4 +1,4 @@
-// The form's state of a call in the playground, and saved cases, which are exported and imported as YAML for
+// The form's state of a call in the playground, and cases, which are exported and imported as YAML for
 // `reeve-agent test`.
 import type { Principal, ToolCall } from '../../../../packages/agent/src/rules/evaluate/call.ts';
 import type { CompiledBundle } from '../../../../packages/agent/src/rules/evaluate/compile.ts';
@@ -10,7 +10,6 @@ import {
   runCase,
 } from '../../../../packages/agent/src/rules/testing/cases.ts';
 import { stringifyYaml } from '../../../../packages/agent/src/rules/yaml.ts';
-import { ownKey, readStored, writeStored } from '../../lib/prefs.ts';
 
 /** A saved case, with everything that a file of cases can contain, so that an import and export loses nothing. */
 export type Kept = Omit<Case, 'line'>;
@@ -21,6 +20,9 @@ export const firstCall = {
   environment: 'production',
   role: '',
   user: '',
+  service: '',
+  org: '',
+  ticket: '',
   /** JSON like `args`; empty for none. */
   claims: '',
   metadata: '',
@@ -84,12 +86,11 @@ function countOf(call: Call, field: 'attempts' | 'calls' | 'callsOfTool'): numbe
 
 function principalOf(call: Call): Principal | null {
   const claims = mappingOf(call, 'claims');
-  if (call.role === '' && call.user === '' && claims === null) return null;
-  return {
-    ...(call.role === '' ? {} : { role: call.role }),
-    ...(call.user === '' ? {} : { user_id: call.user }),
-    ...(claims === null ? {} : { claims }),
-  };
+  const { role, user: user_id, service: service_id, org: org_id, ticket: ticket_ref } = call;
+  const texts = Object.entries({ role, user_id, service_id, org_id, ticket_ref });
+  const fields = texts.filter(([, text]) => text !== '');
+  if (fields.length === 0 && claims === null) return null;
+  return { ...Object.fromEntries(fields), ...(claims === null ? {} : { claims }) };
 }
 
 function sessionOf(call: Call): Counters | undefined {
@@ -127,17 +128,25 @@ export function readCall(call: Call): Parsed {
 }
 
 /** Empty for another value than a text. */
-export const word = (value: unknown): string => (typeof value === 'string' ? value : '');
+const word = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-export const jsonText = (value: unknown): string => (isEmpty(value) ? '' : JSON.stringify(value, null, 2));
+const jsonText = (value: unknown): string => (isEmpty(value) ? '' : JSON.stringify(value, null, 2));
+
+/** The form's fields of a principal, as a case or an event contains it. */
+export const principalFields = (principal: { readonly [F in keyof Principal]: unknown }) => ({
+  role: word(principal.role),
+  user: word(principal.user_id),
+  service: word(principal.service_id),
+  org: word(principal.org_id),
+  ticket: word(principal.ticket_ref),
+  claims: jsonText(principal.claims),
+});
 
 export const callOf = ({ call, output, session }: Kept): Call => ({
   tool: call.tool,
   args: JSON.stringify(call.args, null, 2),
   environment: call.environment ?? firstCall.environment,
-  role: word(call.principal?.role),
-  user: word(call.principal?.user_id),
-  claims: jsonText(call.principal?.claims),
+  ...principalFields(call.principal ?? {}),
   metadata: jsonText(call.metadata),
   cwd: call.cwd ?? '',
   output: output === undefined ? '' : typeof output === 'string' ? output : JSON.stringify(output),
@@ -152,20 +161,6 @@ export const keptOf = (name: string, read: ReadCall, expect: Kept['expect']): Ke
   ...read,
   expect,
 });
-
-export function readKept(): readonly Kept[] {
-  try {
-    const stored: unknown = JSON.parse(readStored(ownKey('cases')) ?? '[]');
-    const isKept = (one: Partial<Kept> | null): boolean =>
-      typeof one?.name === 'string' && typeof one.call?.tool === 'string' && one.expect !== undefined;
-    return Array.isArray(stored) ? stored.filter(isKept) : [];
-  } catch {
-    return [];
-  }
-}
-
-export const writeKept = (cases: readonly Kept[]): void =>
-  writeStored(ownKey('cases'), JSON.stringify(cases));
 
 const isEmpty = (value: unknown): boolean =>
   value === null || value === undefined || (typeof value === 'object' && Object.keys(value).length === 0);

@@ -22,10 +22,9 @@ import {
   keptOf,
   type Parsed,
   readCaseFile,
-  readKept,
   runKept,
-  writeKept,
 } from './call.ts';
+import { readKept, writeKept } from './kept.ts';
 
 /** Maximum size of a file with cases, in bytes. */
 const maxFile = 1024 * 1024;

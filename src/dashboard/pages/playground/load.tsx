@@ -13,7 +13,7 @@ import { Select } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
 import { Failed, QueryProblem } from '../../ui/query-result.tsx';
 import { useBundleNames } from '../agents/bundle-names.ts';
-import { type Call, firstCall, jsonText, word } from './call.ts';
+import { type Call, firstCall, principalFields } from './call.ts';
 
 /** Number of calls in the selection: the newest of the range. */
 const newest = 30;
@@ -115,18 +115,13 @@ export function LoadBundle({ from, changed, onText, onStarter }: LoadBundleProps
 
 type Event = Reply<'getEvent'>;
 
-function callOfEvent({ tool_name: tool, payload, env }: Event): Call {
-  const principal = (payload?.principal ?? {}) as { readonly [name: string]: unknown };
-  return {
-    ...firstCall,
-    tool,
-    args: JSON.stringify(payload?.tool_args ?? {}, null, 2),
-    environment: env,
-    role: word(principal.role),
-    user: word(principal.user_id),
-    claims: jsonText(principal.claims),
-  };
-}
+const callOfEvent = ({ tool_name: tool, payload, env }: Event): Call => ({
+  ...firstCall,
+  tool,
+  args: JSON.stringify(payload?.tool_args ?? {}, null, 2),
+  environment: env,
+  ...principalFields(payload?.principal ?? {}),
+});
 
 export function LoadCall({
   from,
