@@ -91,9 +91,17 @@ export const inputsOf = ({ tool, channel }: InputIds): { readonly [name: string]
   'a call to test': {
     path: '/test',
     ready: openFolds,
-    labels: ['Tool', 'Arguments as JSON', 'Role', 'User', 'Claims as JSON', 'Metadata as JSON'].concat([
-      ...['Folder', 'Tool result', 'Attempts', 'Calls', 'Calls of this tool', 'Bundle as YAML'],
-    ]),
+    labels: [
+      'Tool',
+      'Arguments as JSON',
+      'Role',
+      'User',
+      'Service',
+      'Organization',
+      'Ticket',
+      'Claims as JSON',
+      'Metadata as JSON',
+    ].concat([...['Folder', 'Tool result', 'Attempts', 'Calls', 'Calls of this tool', 'Bundle as YAML']]),
   },
   'a case to test': { path: '/test', labels: ['Case name'] },
   'values of a session': { path: '/runs/sample-agent/sample-session', labels: ['Value key'] },
