@@ -79,6 +79,16 @@ it('has streams, documents, calls and approvals on one axis, and every approval 
   await visit.context.close();
 });
 
+it('has no tools without a call in the range, which is no failure', async () => {
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto('/dashboard/agents/busy-1/tools?from=now-1h');
+  await page.getByText('No tool calls in this range. Choose a longer one.').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  noFaults(visit);
+  await visit.context.close();
+});
+
 it('keeps typed text when another person changes the agent, and saves the typed fields alone', async () => {
   const path = '/api/v1/agent-registrations/busy-1';
   await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: library } });

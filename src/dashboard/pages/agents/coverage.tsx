@@ -7,7 +7,7 @@ import { useFilters } from '../../lib/search.ts';
 import { counted, milliseconds } from '../../lib/text.ts';
 import { countColumn, nameColumn, timeColumn, verdictColumn } from '../../ui/columns.tsx';
 import { Data, Time } from '../../ui/parts.tsx';
-import { QuerySection } from '../../ui/section.tsx';
+import { QuerySection, Section } from '../../ui/section.tsx';
 import { Table } from '../../ui/table.tsx';
 import './bars.css';
 
@@ -56,14 +56,17 @@ export function AgentCoverage({ id }: { readonly id: string }): JSX.Element {
   const agentCoverageQuery = useCall('agentCoverage', input as Input<'agentCoverage'>, {
     moving: rangeOf(search),
   });
+  const title = { title: 'Tool coverage', label: 'Coverage' };
+  // The hub has no coverage of an agent without calls in the range.
+  if (agentCoverageQuery.error?.status === 404) {
+    return (
+      <Section {...title}>
+        <p className="muted">No tool calls in this range. Choose a longer one.</p>
+      </Section>
+    );
+  }
   return (
-    <QuerySection
-      title="Tool coverage"
-      label="Coverage"
-      query={agentCoverageQuery}
-      rows={3}
-      none={({ tools }) => tools.length === 0 && 'No tool calls in this range. Choose a longer one.'}
-    >
+    <QuerySection {...title} query={agentCoverageQuery} rows={3}>
       {({ tools, summary, deployed_bundle: bundle, time_window: period }) => (
         <>
           <p>
