@@ -47,6 +47,36 @@ describe('the figures of the fleet', () => {
   });
 });
 
+describe('the figures of a person who loses a role', () => {
+  it('count no more in that environment', async () => {
+    const { key } = await hub.key(cookie);
+    const agents = new AgentStreams(hub, key);
+    await agents.open('agent-of-production');
+    const person = { email: hub.emailOf('mover'), password: 'correct horse battery' };
+    const rolesIn = (...envs: readonly string[]) => envs.map((env) => ({ role: 'operator', env }));
+    const body = { ...person, roles: rolesIn('production', 'staging') };
+    const { body: user } = await hub.call('POST', '/api/v1/users', { cookie, body });
+    const visit = await view(hub.url, { cookie: await hub.login(person.email, person.password) });
+    const { page } = visit;
+    // The connection is the page's own, because a worker keeps the browser's time.
+    await page.addInitScript('delete globalThis.SharedWorker');
+    await page.clock.install();
+    await page.goto('/dashboard/');
+    const connected = (value: string) =>
+      page.locator('.figure', { hasText: 'Connected agents' }).getByText(value, { exact: true }).waitFor();
+    await connected('1');
+    // A connection of this age is opened again without a pause.
+    await page.clock.fastForward(10_000);
+    const change = { cookie, body: { roles: rolesIn('staging') } };
+    expect((await hub.call('PATCH', `/api/v1/users/${user.user_id}`, change)).status).toBe(200);
+    await connected('0');
+    await expect.poll(() => page.getByRole('radio', { name: 'Production' }).isDisabled()).toBe(true);
+    agents.close();
+    noFaults(visit);
+    await visit.context.close();
+  });
+});
+
 const figure = (page: Page, name: string) =>
   page.getByRole('main').getByRole('link', { name: new RegExp(`^${name} `) });
 

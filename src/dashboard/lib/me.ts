@@ -19,13 +19,11 @@ whenSignedOut(() => {
 
 // The stream reports an ended session before any request fails. Another tab can sign in for all tabs.
 let wasLive = false;
-let lastState = liveStatus.get().state;
 liveStatus.follow(() => {
   const { state } = liveStatus.get();
-  // The hub ends streams when roles change, and takes them again with the new ones.
-  if (state === 'live' && lastState !== 'live' && wasLive) void checkRoles();
+  // The hub ends streams when roles change, and takes them again with the new ones. Often no other state is between.
+  if (state === 'live' && wasLive) void checkRoles();
   wasLive ||= state === 'live';
-  lastState = state;
   if (state === 'signed_out' && currentUser !== null && !isLeaving) signedOut.set(true);
   if (state !== 'live' || !signedOut.get()) return;
   signedOut.set(false);

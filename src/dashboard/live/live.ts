@@ -53,6 +53,8 @@ export function startLive(userId: string, opened: () => void): void {
   let wasLive = false;
   const status = (next: LiveStatus): void => {
     const before = liveStatus.get();
+    // A stream begins with all figures that the person's roles permit, which may be fewer than before.
+    if (next.state === 'live') fleetByEnv.set({});
     liveStatus.set(next);
     // A restarted hub remembers no positions, so visible data reloads.
     if (next.state === 'live' && wasLive && before.state === 'stale') refreshAll();

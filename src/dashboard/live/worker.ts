@@ -13,7 +13,7 @@ export type FromWorker =
 
 const ports = new Set<MessagePort>();
 let connection: LiveConnection | null = null;
-/** The latest figures of each environment, for later tabs: the stream sends them only initially and after a change. */
+/** The latest figures of each environment, for later tabs: a stream sends them only initially and after a change. */
 const fleet = new Map<string, FleetFrame>();
 
 function tell(message: FromWorker): void {
@@ -48,7 +48,10 @@ scope.onconnect = ({ ports: [port] }) => {
       if (isFleet(frame)) fleet.set(frame.env, frame);
       tell({ kind: 'frame', frame });
     },
-    status: (status) => tell({ kind: 'status', status }),
+    status: (status) => {
+      if (status.state === 'live') fleet.clear();
+      tell({ kind: 'status', status });
+    },
   });
   port.postMessage({ kind: 'status', status: connection.status } satisfies FromWorker);
   for (const frame of fleet.values()) port.postMessage({ kind: 'frame', frame } satisfies FromWorker);
