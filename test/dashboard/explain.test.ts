@@ -49,3 +49,23 @@ it('shows the compared values three steps from the overview, and what runs now',
   noFaults(visit);
   await visit.context.close();
 });
+
+it('names the denial in mode observe by the word of its lists', async () => {
+  const call = { call_id: 'observed', agent_id: 'watcher', tool_name: 'read_file', verdict: 'call_denied' };
+  const payload = { decision_name: 'no-secrets', session_id: 'watched' };
+  const events = [{ ...call, mode: 'observe', payload }];
+  expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
+  const { body } = await hub.call('GET', '/api/v1/events?agent_id=watcher', { cookie });
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const explain = page.getByRole('region', { name: 'Explain', exact: true });
+  await page.goto(`/dashboard/events/${body[0].id}`);
+  await explain.getByText('would deny', { exact: true }).waitFor();
+  await page.goto('/dashboard/runs/watcher/watched');
+  const step = page.getByRole('region', { name: 'History' }).getByRole('listitem');
+  await step.getByText('would deny', { exact: true }).waitFor();
+  await step.getByRole('button').click();
+  await explain.getByText('would deny', { exact: true }).waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});

@@ -8,8 +8,20 @@ import { Verdict } from './parts.tsx';
 /** An outcome as the API returns it. */
 type OutcomeOfReply = SnakeKeys<QueriedOutcome>;
 
+/** A report's own words. */
+export interface ReportWords {
+  readonly verdict: string;
+  readonly mode: string;
+}
+
+/** The word of any report about a call: its own one, but "would deny" for a denial in mode observe. */
+export const ReportVerdict = ({ verdict, mode }: ReportWords): JSX.Element => {
+  const word = verdictWordOf(verdict, mode);
+  return <Verdict word={word === 'would_deny' ? word : verdict} />;
+};
+
 /** The word of the first verdict; "expired" stands beside an approval that nobody answered. */
-export const CallVerdict = ({ verdict, mode }: Readonly<{ verdict: string; mode: string }>): JSX.Element => (
+export const CallVerdict = ({ verdict, mode }: ReportWords): JSX.Element => (
   <>
     <Verdict word={verdictWordOf(verdict, mode)} />
     {verdict === 'call_approval_timeout' && <span className="tag">expired</span>}

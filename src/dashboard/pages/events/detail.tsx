@@ -76,7 +76,7 @@ function Detail({ event, isPeek }: { readonly event: Whole; readonly isPeek: boo
         <h2>Arguments</h2>
         <CallArguments args={payload.tool_args} />
       </section>
-      <Explain id={event.id} verdict={event.verdict} />
+      <Explain id={event.id} verdict={event.verdict} mode={event.mode} />
       <Facts event={event} payload={payload} />
       <Contracts payload={payload} />
       <Outcomes outcomes={event.outcomes} />

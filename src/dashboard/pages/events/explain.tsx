@@ -9,6 +9,7 @@ import { rangeOf } from '../../lib/moving-range.ts';
 import { useCall } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
+import { ReportVerdict, type ReportWords } from '../../ui/call-verdict.tsx';
 import { CopyButton } from '../../ui/copy-button.tsx';
 import { Diff } from '../../ui/diff.tsx';
 import { DataLink, DataParagraph } from '../../ui/names.tsx';
@@ -61,7 +62,7 @@ function ConditionRow({ condition }: { readonly condition: Condition }): JSX.Ele
 const curlOf = (input: Parameters<typeof addressOf>[1]): string =>
   `curl -sS '${location.origin}${addressOf('explainEvent', input)}' \\\n  -H "Authorization: Bearer $REEVE_TOKEN"`;
 
-export function Explain({ id, verdict }: { readonly id: string; readonly verdict: string }): JSX.Element {
+export function Explain({ id, ...words }: ReportWords & { readonly id: string }): JSX.Element {
   const [search] = useFilters();
   const env = useEnv();
   const input = { params: { event_id: id }, query: env ? { env } : {} };
@@ -71,7 +72,7 @@ export function Explain({ id, verdict }: { readonly id: string; readonly verdict
     <QuerySection title="Explain" label query={explanation} rows={4}>
       {(data) => (
         <>
-          <Decision data={data} verdict={verdict} />
+          <Decision data={data} {...words} />
           <DataParagraph className="muted" text={data.reason} mono={false} max={400} />
           <Lines data={data} />
           {data.uncertain.length > 0 && (
@@ -104,12 +105,12 @@ export function Explain({ id, verdict }: { readonly id: string; readonly verdict
 
 const sources = { recorded: 'recorded', recomputed: 'recomputed', unavailable: '' } as const;
 
-function Decision({ data, verdict }: { readonly data: Explanation; readonly verdict: string }): JSX.Element {
+function Decision({ data, ...words }: ReportWords & { readonly data: Explanation }): JSX.Element {
   const { bundle, contract_id: contract, source } = data;
   const version = bundle && <Data text={`${bundle.name} v${bundle.version}`} max={120} />;
   return (
     <p>
-      <Verdict word={verdict} />
+      <ReportVerdict {...words} />
       {contract && (
         <>
           {' '}

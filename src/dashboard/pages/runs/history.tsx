@@ -9,9 +9,10 @@ import { readOn } from '../../lib/query.ts';
 import { useFilter } from '../../lib/search.ts';
 import { duration, textOrNull } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';
+import { ReportVerdict } from '../../ui/call-verdict.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { usePhone } from '../../ui/narrow.ts';
-import { Button, Data, Line, Name, Time, TimeWords, Verdict } from '../../ui/parts.tsx';
+import { Button, Data, Line, Name, Time, TimeWords } from '../../ui/parts.tsx';
 import { QueryResult } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
 import { Explain } from '../events/explain.tsx';
@@ -73,7 +74,7 @@ export function RunHistory({
               <TimeWords at={event.timestamp} className="step-time numbers">
                 +{duration(Date.parse(event.timestamp) - start)}
               </TimeWords>
-              <Verdict word={event.action} />
+              <ReportVerdict verdict={event.action} mode={event.mode} />
               <span className="step-what">
                 {isSplit ? (
                   <Button kind="quiet" aria-pressed={event === current} onClick={() => showEvent(event.id)}>
@@ -126,7 +127,7 @@ function DecidedBy({ event }: { readonly event: Event }): JSX.Element | null {
 function Why({ event }: { readonly event: Event }): JSX.Element {
   return (
     <>
-      {event.decision !== 'workflow' && <Explain id={event.id} verdict={event.action} />}
+      {event.decision !== 'workflow' && <Explain id={event.id} verdict={event.action} mode={event.mode} />}
       <Section title="Event">
         <DataParagraph text={textOrNull(event.reason)} mono={false} max={600} />
         <CallArguments args={event.tool_args} />
