@@ -137,7 +137,7 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     await go(page, '/inbox');
     expect(await page.getByRole('button', { name: /^Approve/ }).isDisabled()).toBe(true);
     const stopped =
-      'The hub is not responding, so you cannot make decisions. Wait until the connection returns.';
+      'The hub is not responding, so you cannot change anything. Wait until the connection returns.';
     await page.getByRole('paragraph').filter({ hasText: stopped }).waitFor();
   });
 

@@ -28,12 +28,17 @@ const status = (page: Page, text: RegExp) => page.getByRole('status').filter({ h
 
 describe('a hub that stands still', { timeout: 60_000 }, () => {
   it('makes the console stale after two keepalives, and live again within 5 s of its return', async () => {
-    const { visit, page } = await opened('/dashboard/inbox');
+    const { visit, page } = await opened('/dashboard/admin/keys');
+    const create = page.getByRole('button', { name: 'Create key' });
+    await create.waitFor();
     stopHub();
     await page.clock.fastForward(31_000);
     await status(page, /^Stale since \d\d:\d\d$/).waitFor();
     await page.getByText(/^The hub has not responded since/).waitFor();
     await accessible(page);
+    const reason =
+      'The hub is not responding, so you cannot change anything. Wait until the connection returns.';
+    await expect.poll(() => create.getAttribute('title')).toBe(reason);
     // The time of another day has its day.
     await page.clock.fastForward('25:00:00');
     await status(page, /^Stale since \d\d [A-Z][a-z]+ \d\d:\d\d$/).waitFor();
@@ -44,6 +49,7 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     const returnedAt = Date.now();
     await page.locator('.live-live').waitFor();
     expect(Date.now() - returnedAt).toBeLessThan(5_000);
+    await expect.poll(() => create.getAttribute('title')).toBeNull();
     noFaults(visit);
     await visit.context.close();
   });

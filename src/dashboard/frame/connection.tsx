@@ -1,9 +1,6 @@
 // The state of the connection: Live, Reconnecting, or Stale with its time. A bar shows the time of the next attempt.
 import type { JSX } from 'react';
-import type { Env } from '../../shared/ids.ts';
-import type { Operation } from '../lib/api.ts';
 import { now } from '../lib/browser.ts';
-import { useRefusal } from '../lib/may.ts';
 import { usePrefs } from '../lib/prefs.ts';
 import { useStore } from '../lib/store.ts';
 import { duration, minuteTime } from '../lib/text.ts';
@@ -45,16 +42,4 @@ export function ConnectionBar(): JSX.Element | null {
       <Button onClick={retryLive}>Reconnect now</Button>
     </aside>
   );
-}
-
-/**
- * Why the signed-in person cannot send this operation now; null if they can.
- * @param envs the environments that it changes; none: the role in any environment suffices
- */
-export function useActionBlockReason(operation: Operation, envs?: readonly Env[]): string | null {
-  const { state } = useStore(liveStatus);
-  const refusal = useRefusal(operation, envs);
-  return state === 'stale'
-    ? 'The hub is not responding, so you cannot make decisions. Wait until the connection returns.'
-    : refusal;
 }

@@ -6,7 +6,7 @@ import { linkTo, type ThingLink } from '../lib/address.ts';
 import { call, type Reply } from '../lib/api.ts';
 import { askFor, type CommandName, commandOf, commands, type Offer, offers } from '../lib/commands.ts';
 import { useHosted } from '../lib/hosted-query.ts';
-import { envRefusal, refusalOf } from '../lib/may.ts';
+import { envRefusal, refusalOf, useActionBlockReason } from '../lib/may.ts';
 import { type Me, signOut, useSignedIn } from '../lib/me.ts';
 import { changePrefs, chooseTheme, type Prefs, themeChoice, themes, usePrefs } from '../lib/prefs.ts';
 import { useCall } from '../lib/query.ts';
@@ -16,7 +16,6 @@ import { refreshAll } from '../live/cache.ts';
 import { adminPages, ownPages, pages } from '../pages/registry.ts';
 import type { IconName } from '../ui/icons.tsx';
 import { say } from '../ui/messages.tsx';
-import { useActionBlockReason } from './connection.tsx';
 
 export interface Entry {
   /** Stable key of the entry, for the list of recent choices. */

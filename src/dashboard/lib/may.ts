@@ -2,10 +2,12 @@
 import { type EnvRole, includesRole, roleIn } from '../../shared/env-roles.ts';
 import type { Env } from '../../shared/ids.ts';
 import type { OperatorRole } from '../../shared/principal.ts';
+import { liveStatus } from '../live/live.ts';
 import { consoleRoutes, type Operation } from './api.ts';
 import { type HostedOperation, hostedRoutes } from './hosted.ts';
 import { useSignedIn } from './me.ts';
 import { useCall } from './query.ts';
+import { useStore } from './store.ts';
 
 /** The operations that change what agents enforce. Protected environments have their own rule for them. */
 const enforcing: ReadonlySet<string> = new Set<Operation | HostedOperation>([
@@ -74,4 +76,23 @@ export function useRefusal(
   return closed === undefined
     ? null
     : `${closed.env} is protected. You need the role operator for ${closed.env} itself, or admin.`;
+}
+
+/** Why nobody can change anything now; null while the hub responds. */
+export const useStaleReason = (): string | null =>
+  useStore(liveStatus).state === 'stale'
+    ? 'The hub is not responding, so you cannot change anything. Wait until the connection returns.'
+    : null;
+
+/**
+ * Why the signed-in person cannot send this operation now; null if they can.
+ * @param envs the environments that it changes; none: the role in any environment suffices
+ */
+export function useActionBlockReason(
+  operation: Operation | HostedOperation | undefined,
+  envs?: readonly Env[],
+): string | null {
+  const staleReason = useStaleReason();
+  const refusal = useRefusal(operation, envs);
+  return staleReason ?? refusal;
 }

@@ -1,6 +1,7 @@
 // The confirmation of a destructive action: its consequences in numbers, a button that performs it, and a way out.
 import { type JSX, type ReactNode, useState } from 'react';
 import type { ApiError } from '../lib/api.ts';
+import { useStaleReason } from '../lib/may.ts';
 import { Dialog } from './dialog.tsx';
 import { Field } from './form.tsx';
 import { Button } from './parts.tsx';
@@ -28,6 +29,7 @@ export const Confirm = (props: ConfirmProps): JSX.Element => (
 /** Begins with an empty field each time that the dialog opens. */
 function Content({ title, onClose, by, word, onAct, children }: ConfirmProps): JSX.Element {
   const [text, setText] = useState('');
+  const cannot = useStaleReason();
   return (
     <>
       {children}
@@ -39,6 +41,7 @@ function Content({ title, onClose, by, word, onAct, children }: ConfirmProps): J
         <Button
           kind="danger"
           busy={by.isPending}
+          cannot={cannot}
           disabled={word !== undefined && text !== word}
           onClick={onAct}
         >

@@ -9,7 +9,7 @@ import type { ApiError, Operation } from '../lib/api.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
 import { changePrefs, usePrefs } from '../lib/prefs.ts';
 import { middleCut, visible } from '../lib/text.ts';
-import { RoleButton } from './act-button.tsx';
+import { ActButton } from './act-button.tsx';
 import { Failed } from './query-result.tsx';
 
 export interface FormProps {
@@ -57,7 +57,7 @@ export function Form(props: FormProps): JSX.Element {
       {error && !isAtFields && <Failed error={error} />}
       {act !== undefined && (
         <div className="decide-buttons">
-          <RoleButton
+          <ActButton
             operation={operation}
             envs={envs}
             kind="primary"
@@ -66,7 +66,7 @@ export function Form(props: FormProps): JSX.Element {
             disabled={isOff}
           >
             {act}
-          </RoleButton>
+          </ActButton>
           {buttons}
         </div>
       )}

@@ -7,11 +7,11 @@ import type { ThingLink } from '../lib/address.ts';
 import type { ApiError, Input, Operation } from '../lib/api.ts';
 import { type CommandName, commandOf, useCommand } from '../lib/commands.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
-import { useRefusal } from '../lib/may.ts';
+import { useActionBlockReason } from '../lib/may.ts';
 import { useAction } from '../lib/query.ts';
 import { useFilters } from '../lib/search.ts';
 import { visible } from '../lib/text.ts';
-import { RoleButton } from './act-button.tsx';
+import { ActButton } from './act-button.tsx';
 import { Choice, type ChoiceProps } from './choice.tsx';
 import { Confirm } from './confirm.tsx';
 import { Field, type FieldProps, Form, useFields } from './form.tsx';
@@ -103,7 +103,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
         {acts
           .filter((act) => !act.isHidden?.(row))
           .map((act) => (
-            <RoleButton
+            <ActButton
               key={act.label}
               operation={act.operation}
               envs={act.envs?.(row)}
@@ -114,7 +114,7 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
               {...(act.icon ? { icon: act.icon } : {})}
             >
               {act.label}
-            </RoleButton>
+            </ActButton>
           ))}
       </span>
     ),
@@ -144,14 +144,14 @@ export function ResourceView<R extends RowData>(props: ResourceViewProps<R>): JS
     <>
       {head(
         add && (
-          <RoleButton
+          <ActButton
             operation={add.operation}
             kind={add.kind ?? 'plain'}
             icon={add.icon ?? 'plus'}
             onClick={() => setAdding(true)}
           >
             {add.label}
-          </RoleButton>
+          </ActButton>
         ),
       )}
       {add?.command && <AddCommand command={add.command} onAdd={() => setAdding(true)} />}
@@ -186,7 +186,7 @@ function FacetChoice({ name, label, all, options }: Facet): JSX.Element {
 
 /** Offers the command that adds a record. */
 function AddCommand({ command, onAdd }: Readonly<{ command: CommandName; onAdd: () => void }>): null {
-  useCommand(command, onAdd, { why: useRefusal(commandOf(command).operation) });
+  useCommand(command, onAdd, { why: useActionBlockReason(commandOf(command).operation) });
   return null;
 }
 

@@ -1,8 +1,8 @@
 // The sheet before several calls are approved: their sums, common arguments and differences.
 import { useQueries } from '@tanstack/react-query';
 import { type JSX, type KeyboardEvent, type ReactNode, useState } from 'react';
-import { useActionBlockReason } from '../../frame/connection.tsx';
 import { call } from '../../lib/api.ts';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { keyOf } from '../../lib/query.ts';
 import { count, counted } from '../../lib/text.ts';
 import { CallArguments } from '../../ui/arguments.tsx';

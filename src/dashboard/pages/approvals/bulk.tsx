@@ -1,7 +1,7 @@
 // The bar for several calls: the selected ones with their decision, and the decisions that are not sent yet.
 import { type JSX, useEffect, useRef, useState } from 'react';
-import { useActionBlockReason } from '../../frame/connection.tsx';
 import type { ApiError } from '../../lib/api.ts';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { middleCut, visible } from '../../lib/text.ts';
 import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';

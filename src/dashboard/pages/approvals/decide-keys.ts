@@ -1,5 +1,5 @@
 // Keys and commands for a decision on the current approval.
-import { useActionBlockReason } from '../../frame/connection.tsx';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useStore } from '../../lib/store.ts';
 import { useKeys } from '../../ui/keys.ts';

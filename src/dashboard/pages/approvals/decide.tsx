@@ -1,7 +1,7 @@
 // The controls of a decision: reason, two buttons, the notice about a missing answer, and the outcome.
 import { type JSX, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { argumentLine } from '../../../approval/rules/argument-line.ts';
-import { useActionBlockReason } from '../../frame/connection.tsx';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { now } from '../../lib/browser.ts';
 import { useStore } from '../../lib/store.ts';
 import { endCut, visible } from '../../lib/text.ts';

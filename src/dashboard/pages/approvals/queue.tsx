@@ -1,7 +1,7 @@
 // The queue of pending approvals with one of them open: beside the list, below its row on a narrow screen, or alone on
 // a phone.
 import { type JSX, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { useActionBlockReason } from '../../frame/connection.tsx';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';

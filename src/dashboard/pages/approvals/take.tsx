@@ -1,7 +1,7 @@
 // The person who has taken an approval, and the button that takes it or gives it back. Others may still decide.
 import type { JSX } from 'react';
-import { useActionBlockReason } from '../../frame/connection.tsx';
 import { useCommand } from '../../lib/commands.ts';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction } from '../../lib/query.ts';
 import { Button, Data, Time } from '../../ui/parts.tsx';

@@ -1,5 +1,6 @@
 // The override after a refusal: an admin continues despite errors in the document, and states the reason.
 import { type JSX, type ReactNode, useState } from 'react';
+import { useStaleReason } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { Field } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
@@ -27,6 +28,7 @@ export function ForceForm(props: ForceFormProps): JSX.Element {
   const { action, label = action, act, word, busy, reason, onReason, onForce, children } = props;
   const me = useSignedIn();
   const [typed, setTyped] = useState('');
+  const cannot = useStaleReason();
   if (!me.is_admin) return <p className="muted">Only an admin can {act}. Fix the errors, or ask an admin.</p>;
   const isOff = props.isOff || reason.trim() === '' || (word !== undefined && typed !== word);
   return (
@@ -50,7 +52,7 @@ export function ForceForm(props: ForceFormProps): JSX.Element {
         />
       )}
       <div>
-        <Button kind="danger" busy={busy} disabled={isOff} onClick={onForce}>
+        <Button kind="danger" busy={busy} disabled={isOff} cannot={cannot} onClick={onForce}>
           {action}
         </Button>
       </div>

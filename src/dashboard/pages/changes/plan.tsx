@@ -1,8 +1,8 @@
 // The plan of a deployment: the difference from the current document, the affected agents, past calls, the reason, and
 // the button.
 import { type JSX, useRef, useState } from 'react';
-import { useActionBlockReason } from '../../frame/connection.tsx';
 import { ApiError, call, type Input, type Reply } from '../../lib/api.ts';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { usePageMutation } from '../../lib/mutation.ts';
 import { keyOf, queries, refresh, useCall } from '../../lib/query.ts';
 import { useRefused } from '../../lib/refused.ts';

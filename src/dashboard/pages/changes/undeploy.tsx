@@ -1,8 +1,8 @@
 // The plan of an undeployment: the document that goes, and the agents that keep it.
 import { useNavigate } from '@tanstack/react-router';
 import type { JSX } from 'react';
-import { useActionBlockReason } from '../../frame/connection.tsx';
 import { linkTo } from '../../lib/address.ts';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';

@@ -107,6 +107,7 @@ export function Deliveries({ channel, admin }: Readonly<{ channel: Channel; admi
     icon: 'refresh',
     isHidden: isWaiting,
     isBusy: ({ id }) => replay.isPending && replay.variables?.params.delivery_id === id,
+    operation: 'replayDelivery',
     press: ({ id }) => replay.mutate({ params: { channel_id: channel.id, delivery_id: id } }),
   };
   return (

@@ -5,6 +5,7 @@ import { type JSX, useState } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Data, Empty, Notice, Time } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
@@ -68,15 +69,16 @@ function One({ channel }: { readonly channel: Channel }): JSX.Element {
         </p>
         {admin && (
           <div className="decide-buttons starters">
-            <Button busy={test.isPending} onClick={() => test.mutate({ params })}>
+            <ActButton operation="testChannel" busy={test.isPending} onClick={() => test.mutate({ params })}>
               Send test
-            </Button>
-            <Button
+            </ActButton>
+            <ActButton
+              operation="updateChannel"
               busy={update.isPending}
               onClick={() => update.mutate({ params, body: { enabled: !channel.enabled } })}
             >
               {channel.enabled ? 'Turn off channel' : 'Turn on channel'}
-            </Button>
+            </ActButton>
             <Button kind="danger" icon="trash" onClick={() => setRemoving(true)}>
               Delete channel
             </Button>

@@ -4,10 +4,11 @@ import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { counted } from '../../lib/text.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Check } from '../../ui/form.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
-import { Button, Data, Notice } from '../../ui/parts.tsx';
+import { Data, Notice } from '../../ui/parts.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 
 export function SigningKey(): JSX.Element {
@@ -32,9 +33,9 @@ export function SigningKey(): JSX.Element {
         </Notice>
       )}
       <div>
-        <Button kind="danger" onClick={() => setOpen(true)}>
+        <ActButton operation="rotateSigningKey" kind="danger" onClick={() => setOpen(true)}>
           Rotate signing key
-        </Button>
+        </ActButton>
       </div>
       <Confirm
         title="Rotate signing key"

@@ -4,6 +4,7 @@ import { type JSX, useState } from 'react';
 import type { Input, Reply } from '../../lib/api.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Field, Form, Select, useFields } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Data, Notice, PageHead, Time } from '../../ui/parts.tsx';
@@ -75,9 +76,9 @@ function AiFields({ settings }: { readonly settings: Ai }): JSX.Element {
       buttons={
         settings.configured && (
           <>
-            <Button busy={test.isPending} onClick={() => test.mutate({})}>
+            <ActButton operation="testAiSettings" busy={test.isPending} onClick={() => test.mutate({})}>
               Test assistant
-            </Button>
+            </ActButton>
             <Button kind="danger" onClick={() => setForgetting(true)}>
               Remove assistant
             </Button>

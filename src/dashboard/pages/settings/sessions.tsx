@@ -2,9 +2,9 @@
 import type { JSX } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { nameColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Button } from '../../ui/parts.tsx';
 import { Failed } from '../../ui/query-result.tsx';
 import { type Resource, ResourceView } from '../../ui/resource.tsx';
 
@@ -45,6 +45,7 @@ const sessionsOf = (name: string, onEnd?: (session: Session) => void): Resource<
           label: 'End',
           name: ({ browser }) => `End the session of ${browser ?? 'an unknown browser'}`,
           isHidden: ({ current }) => current,
+          operation: 'endOwnSession',
           press: onEnd,
         },
       ]
@@ -67,9 +68,13 @@ export function OwnSessions(): JSX.Element {
           <>
             <div className="card-head">
               <h2>Your sessions</h2>
-              <Button busy={endOthers.isPending} onClick={() => endOthers.mutate({})}>
+              <ActButton
+                operation="endOtherSessions"
+                busy={endOthers.isPending}
+                onClick={() => endOthers.mutate({})}
+              >
                 End all others
-              </Button>
+              </ActButton>
             </div>
             {failure && <Failed error={failure} />}
           </>
@@ -99,9 +104,14 @@ export function UserSessions({
         rows={sessions.data ?? []}
         head={() => end.error && <Failed error={end.error} />}
       />
-      <Button kind="primary" busy={end.isPending} onClick={() => end.mutate({ params })}>
+      <ActButton
+        operation="endUserSessions"
+        kind="primary"
+        busy={end.isPending}
+        onClick={() => end.mutate({ params })}
+      >
         Sign out everywhere
-      </Button>
+      </ActButton>
     </Dialog>
   );
 }
