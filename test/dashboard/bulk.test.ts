@@ -243,6 +243,28 @@ describe('a decision about many', { timeout: 60_000 }, () => {
     await visit.context.close();
   });
 
+  it('keeps its question where nothing is listed, and asks before another query, too', async () => {
+    const ids = await refunds('none_listed', 2);
+    const { visit, page, bar } = await selected('none_listed', 2, { width: 800 });
+    await bar.getByRole('button', { name: 'Deny 2' }).click();
+    await page.getByRole('link', { name: 'Changes' }).click();
+    const question = page.getByRole('dialog', { name: 'Discard unsent decision?' });
+    await question.waitFor();
+    const body = { approved: true, decided_via: 'dashboard' };
+    for (const id of ids) await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body });
+    await page.getByText('No pending approvals match these filters').waitFor({ state: 'attached' });
+    await question.getByRole('button', { name: 'Stay on page' }).click();
+    await bar.getByText(/^Denying 2 calls/).waitFor();
+    const query = page.getByRole('combobox', { name: 'Query' });
+    await query.fill('tool:another');
+    await query.press('Enter');
+    await question.getByRole('button', { name: 'Stay on page' }).click();
+    await bar.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Decision taken back. Nothing was sent.').waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   itAtNight('asks, by the browser, before the tab is closed', async () => {
     const [id = ''] = await refunds('closed', 2);
     const { visit, page, sent, bar } = await selected('closed', 2);

@@ -37,8 +37,8 @@ interface ReturnedCalls {
 
 /** Parameters of the address whose change leaves the queue. */
 const placeOf = ({ pathname, search }: { readonly pathname: string; readonly search: unknown }): string => {
-  const { env = '', view = '', search: text = '' } = search as Search;
-  return JSON.stringify([pathname, env, view, text]);
+  const { env = '', view = '', q = '' } = search as Search;
+  return JSON.stringify([pathname, env, view, q]);
 };
 
 /**

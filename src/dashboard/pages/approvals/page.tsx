@@ -100,11 +100,7 @@ export default function Approvals(): JSX.Element {
             query={pending}
             isOld={isOld}
             none={() =>
-              isOfOther || (visible.length === 0 && isCut && mayHaveMore) ? (
-                <Skeleton rows={5} />
-              ) : (
-                view === 'mine' && q === '' && visible.length === 0 && <NoneTaken />
-              )
+              (isOfOther || (visible.length === 0 && isCut && mayHaveMore)) && <Skeleton rows={5} />
             }
           >
             {() => (
@@ -113,6 +109,7 @@ export default function Approvals(): JSX.Element {
                   key={view}
                   list={visible}
                   narrowed={q !== '' || view === 'mine'}
+                  empty={view === 'mine' && q === '' ? <NoneTaken /> : null}
                   isSnoozed={view === 'snoozed'}
                   isCut={isCut}
                   onEnd={() => mayHaveMore && readOn(pending)}

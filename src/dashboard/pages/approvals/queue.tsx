@@ -1,10 +1,10 @@
 // The queue of pending approvals with one of them open: beside the list, below its row on a narrow screen, or alone on
 // a phone.
 import { type JSX, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
-import { useActionBlockReason } from '../../lib/may.ts';
 import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { visible } from '../../lib/text.ts';
@@ -40,6 +40,8 @@ const arrivalMs = 500;
 interface QueueProps {
   readonly list: readonly Approval[];
   readonly narrowed: boolean;
+  /** In place of the texts of an empty queue; null: one of these. */
+  readonly empty: JSX.Element | null;
   /** The snoozed calls. */
   readonly isSnoozed: boolean;
   /** More calls are pending than the list contains. */
@@ -237,7 +239,6 @@ export function Queue(props: QueueProps): JSX.Element {
       onReason={(reason) => setReasons((before) => ({ ...before, [approval.id]: reason }))}
     />
   );
-  if (rows.length === 0 && id === undefined) return <EmptyQueue {...props} />;
   const before = passed && passed.next === chosen?.id ? decidedOf(decisionsById[passed.id]) : null;
   const detail: ReactNode = (
     <>
@@ -253,7 +254,9 @@ export function Queue(props: QueueProps): JSX.Element {
         calls={rows.filter((row) => selected.has(row.id) && isOpen(row))}
       />
       {openIds.length > 1 && <SelectAll {...picks} size={openIds.length} isCut={props.isCut} />}
-      {isPhone ? (
+      {rows.length === 0 && id === undefined ? (
+        (props.empty ?? <EmptyQueue {...props} />)
+      ) : isPhone ? (
         <SwipedCard
           rows={rows}
           at={at}
