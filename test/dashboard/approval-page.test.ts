@@ -68,6 +68,45 @@ describe('the page of an approval', () => {
     await visit.context.close();
   });
 
+  it('names nobody who decided an approval that expired, and no key decides it after its deadline', async () => {
+    const timeout = 25;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') sent.push(request.url());
+    });
+    await page.clock.install();
+    const open = async (id: string): Promise<void> => {
+      await page.goto(`/dashboard/approvals/${id}`);
+      await expect.poll(() => page.getByRole('button', { name: /^Deny/ }).isEnabled()).toBe(true);
+    };
+    const late = await ask(hub, key, { tool_name: 'too_late', timeout });
+    await open(late);
+    await page.clock.fastForward(timeout * 1_000);
+    await page.getByText('The time limit has passed. The hub is closing this approval.').waitFor();
+    await page.keyboard.press('d');
+    await page.waitForTimeout(200);
+    expect(sent).toEqual([]);
+    const id = await ask(hub, key, { tool_name: 'lost_to_none', timeout: 3_600 });
+    await open(id);
+    const { body } = await hub.call('GET', `/api/v1/approvals/${id}`, { cookie });
+    const ended = { ...body, status: 'timeout', decided_at: new Date().toISOString() };
+    const refusal = { error: 'conflict', detail: 'Approval already decided or timed out.' };
+    await page.route(`**/api/v1/approvals/${id}`, (route) =>
+      route.fulfill(
+        route.request().method() === 'PUT' ? { status: 409, json: refusal } : { status: 200, json: ended },
+      ),
+    );
+    await page.keyboard.press('d');
+    await page.getByText('Expired: the call was denied').waitFor();
+    expect(await page.getByText('Another user decided first.').count()).toBe(0);
+    const denial = { cookie, body: { approved: false, decided_via: 'dashboard' } };
+    await hub.call('PUT', `/api/v1/approvals/${late}`, denial);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it('is in the navigation under Inbox, says what does not exist, and leads to the next', async () => {
     const [first, second] = [
       await ask(hub, key, { tool_name: 'first_of_two', timeout: 20 * 60 }),

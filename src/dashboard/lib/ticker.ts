@@ -32,9 +32,17 @@ function follow(ms: number, follower: () => void): () => void {
   };
 }
 
+const timeOf = (ms: number): number => clocks.get(ms)?.now ?? turn(ms);
+
 /** The hub's epoch milliseconds, updated every `ms` and rounded down to a multiple of it. */
 export const useNow = (ms = 1_000): number =>
   useSyncExternalStore(
     useCallback((follower: () => void) => follow(ms, follower), [ms]),
-    () => clocks.get(ms)?.now ?? turn(ms),
+    () => timeOf(ms),
   );
+
+const followSeconds = (follower: () => void): (() => void) => follow(1_000, follower);
+
+/** True once the hub's time has reached it, to the second. The component renders again only then. */
+export const useIsPast = (at: number): boolean =>
+  useSyncExternalStore(followSeconds, () => at <= timeOf(1_000));

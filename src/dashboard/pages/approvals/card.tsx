@@ -17,7 +17,7 @@ import { QueryResult } from '../../ui/query-result.tsx';
 import { ReadToEnd } from '../../ui/read-to-end.tsx';
 import { payloadField } from '../events/event-row.ts';
 import { Decide, type DecideProps, Outcome } from './decide.tsx';
-import { type Approval, deadlineOf, decisions, isOfSample, markRead } from './model.ts';
+import { type Approval, deadlineOf, decisions, isDecidedByOther, isOfSample, markRead } from './model.ts';
 import { Snooze } from './snooze.tsx';
 import { Take } from './take.tsx';
 
@@ -112,7 +112,7 @@ export function ApprovalCard({ approval: listed, ...controls }: DecideProps): JS
       ) : (
         <Outcome
           approval={current}
-          lost={decision?.state === 'decided' && !decision.mine}
+          lost={isDecidedByOther(decision)}
           mine={decision?.state === 'decided' && decision.mine}
         />
       )}

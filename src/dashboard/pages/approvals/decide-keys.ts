@@ -1,9 +1,11 @@
 // Keys and commands for a decision on the current approval.
-import { useActionBlockReason } from '../../lib/may.ts';
+
 import { useCommand } from '../../lib/commands.ts';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { useStore } from '../../lib/store.ts';
+import { useIsPast } from '../../lib/ticker.ts';
 import { useKeys } from '../../ui/keys.ts';
-import { type Approval, readApprovals, unreadReason } from './model.ts';
+import { type Approval, deadlineOf, lateReason, readApprovals, unreadReason } from './model.ts';
 
 /**
  * Offers `a`, `d` and `r` for a pending approval.
@@ -11,10 +13,12 @@ import { type Approval, readApprovals, unreadReason } from './model.ts';
  */
 export function useDecideKeys(approval: Approval | null, decide: (approved: boolean) => void): void {
   const cannot = useActionBlockReason('decideApproval', approval ? [approval.env] : []);
+  const isLate = useIsPast(approval ? deadlineOf(approval) : Number.POSITIVE_INFINITY);
   const isRead = useStore(readApprovals).has(approval?.id ?? '');
   const name = approval && `${approval.tool_name} from ${approval.agent_id}`;
-  const why = cannot ?? (isRead ? null : unreadReason);
+  const whyNone = cannot ?? (isLate ? lateReason : null);
+  const why = whyNone ?? (isRead ? null : unreadReason);
   useCommand('approve', approval && (() => decide(true)), { label: `Approve ${name}`, why });
-  useCommand('deny', approval && (() => decide(false)), { label: `Deny ${name}`, why: cannot });
+  useCommand('deny', approval && (() => decide(false)), { label: `Deny ${name}`, why: whyNone });
   useKeys({ r: () => document.querySelector<HTMLInputElement>('.approval .reason')?.focus() });
 }

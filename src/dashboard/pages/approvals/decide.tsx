@@ -1,11 +1,11 @@
 // The controls of a decision: reason, two buttons, the notice about a missing answer, and the outcome.
 import { type JSX, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import { argumentLine } from '../../../approval/rules/argument-line.ts';
-import { useActionBlockReason } from '../../lib/may.ts';
 import { now } from '../../lib/browser.ts';
+import { useActionBlockReason } from '../../lib/may.ts';
 import { useStore } from '../../lib/store.ts';
 import { endCut, visible } from '../../lib/text.ts';
-import { useNow } from '../../lib/ticker.ts';
+import { useIsPast, useNow } from '../../lib/ticker.ts';
 import { unansweredMs } from '../../lib/unanswered.ts';
 import { Field } from '../../ui/form.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
@@ -19,6 +19,7 @@ import {
   decide,
   decisionChannel,
   decisions,
+  lateReason,
   outcomeOf,
   readApprovals,
   unreadReason,
@@ -42,11 +43,10 @@ export function Decide(props: DecideProps): JSX.Element {
   const id = useId();
   const decision = useStore(decisions)[approval.id];
   const cannot = useActionBlockReason('decideApproval', [approval.env]);
-  const isLate = deadlineOf(approval) <= useNow(1_000);
+  const isLate = useIsPast(deadlineOf(approval));
   const isRead = useStore(readApprovals).has(approval.id);
   const sending = decision?.state === 'sending' ? decision.approved : null;
-  const lateReason = isLate ? 'The time limit has passed. The hub is closing this approval.' : null;
-  const why = cannot ?? (isHeld ? heldReason : lateReason);
+  const why = cannot ?? (isHeld ? heldReason : isLate ? lateReason : null);
   const canDeny = why === null && sending === null && !isArriving;
   const canApprove = canDeny && isRead;
   const press = (approved: boolean) => (): void => void decide(approval.id, approved, reason);

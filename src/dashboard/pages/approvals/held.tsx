@@ -14,7 +14,7 @@ import { liveStatus } from '../../live/live.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button } from '../../ui/parts.tsx';
-import { type Approval, deadlineOf, decideAll } from './model.ts';
+import { type Approval, deadlineOf, decideAll, isDecidedByOther } from './model.ts';
 
 /** Delay from the click to the first request, in milliseconds. */
 const holdMs = 5_000;
@@ -55,17 +55,19 @@ async function send(
   const own = all.filter(
     (one) => one.state === 'decided' && one.mine && one.approval.status === status,
   ).length;
-  const lost = all.filter((one) => one.state === 'decided' && !one.mine).length;
+  const lost = all.filter(isDecidedByOther).length;
+  const ended = all.filter((one) => one.state === 'decided' && !one.mine).length - lost;
   const failed = [...outcomes].filter(([, one]) => one.state === 'failed');
   const listed = new Set(list.map(({ id }) => id));
   const unlisted = failed.filter(([id]) => !listed.has(id)).length;
   const selected = failed.length - unlisted;
   // A decision about one of the calls alone was sent before.
-  const single = all.length - own - lost - failed.length;
+  const single = all.length - own - lost - ended - failed.length;
   const parts = [
     `${counted(own, 'call')} ${status}`,
     ...(single > 0 ? [`${single} already decided by you`] : []),
     ...(lost > 0 ? [`${lost} already decided by others`] : []),
+    ...(ended > 0 ? [`${ended} already expired or withdrawn`] : []),
     ...(selected > 0 ? [`${selected} failed and still selected`] : []),
     ...(unlisted > 0 ? [`${unlisted} failed and not in the list`] : []),
   ];

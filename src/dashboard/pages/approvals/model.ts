@@ -33,6 +33,8 @@ export function markRead(id: string): void {
   if (!readApprovals.get().has(id)) readApprovals.set((before) => new Set(before).add(id));
 }
 
+export const lateReason = 'The time limit has passed. The hub is closing this approval.';
+
 export const unreadReason = 'To approve, first read the arguments to the end.';
 
 /** Sorts the most urgent approval first. */
@@ -65,7 +67,8 @@ export async function decide(id: string, approved: boolean, reason: string): Pro
 const refreshQueue = (): void => refresh(['listApprovals', 'statsOverview']);
 
 /**
- * Sends a decision. After a 409, another person decided first, and the reloaded approval contains the name.
+ * Sends a decision. After a 409, another person decided first, or the approval ended: the reloaded one shows
+ * which.
  */
 async function sendDecision(id: string, approved: boolean, reason: string): Promise<Decision> {
   const before = decisions.get()[id];
@@ -132,6 +135,10 @@ export function outcomeOf({ status, decided_by, decided_via, timeout_effect }: A
 /** The place of a person's decision; null if no person decided. */
 export const decisionChannel = ({ decided_by, decided_via }: Approval): string | null =>
   decided_by === null || decided_via === 'withdrawn' ? null : decided_via;
+
+/** True if another person decided first. Nobody decided an approval that expired or was withdrawn. */
+export const isDecidedByOther = (decision: Decision | undefined): boolean =>
+  decision?.state === 'decided' && !decision.mine && decisionChannel(decision.approval) !== null;
 
 /** Display name of the place of a decision. */
 export const channelWord = (decidedVia: string): string =>
