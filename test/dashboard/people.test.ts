@@ -44,7 +44,11 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await dialog.getByRole('button', { name: 'Add user' }).click();
   const link = (await dialog.getByText('#invite=').textContent())?.trim() ?? '';
   await accessible(page);
+  // Neither a key nor a press beside the dialog loses the link.
   await page.keyboard.press('Escape');
+  await page.mouse.click(5, 450);
+  await dialog.getByText('#invite=').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).click();
   const users = page.getByRole('region', { name: 'Users' });
   await users.getByText('Viewer everywhere, operator in staging').waitFor();
   await users.getByText('invited', { exact: true }).waitFor();
@@ -117,6 +121,8 @@ it('lists no sessions that a new password or a new link ended', async () => {
   await page.getByRole('button', { name: 'Create link' }).click();
   await page.getByText('#invite=').waitFor();
   await page.keyboard.press('Escape');
+  await page.getByText('#invite=').waitFor();
+  await page.getByRole('button', { name: 'Close' }).click();
   await openSessions();
   await expect.poll(() => rows.count()).toBeLessThan(2);
   noFaults(visit);
@@ -174,15 +180,21 @@ it('adds a service account, whose token is shown once and works until it is revo
   expect((await hub.call('GET', '/api/v1/contracts', { key })).status).toBe(200);
   await dialog.getByText('soon', { exact: true }).waitFor();
   await accessible(page);
-  await dialog.getByRole('button', { name: 'Revoke nightly' }).click();
-  await expect.poll(async () => (await hub.call('GET', '/api/v1/contracts', { key })).status).toBe(401);
   await page.keyboard.press('Escape');
+  await dialog.getByText('svt_').waitFor();
+  await dialog.getByRole('button', { name: 'Revoke nightly' }).click();
+  const question = page.getByRole('dialog', { name: 'Revoke token' });
+  await question.getByText(/stop working within a second/).waitFor();
+  expect((await hub.call('GET', '/api/v1/contracts', { key })).status).toBe(200);
+  await question.getByRole('button', { name: 'Revoke token' }).click();
+  await expect.poll(async () => (await hub.call('GET', '/api/v1/contracts', { key })).status).toBe(401);
+  await dialog.getByRole('button', { name: 'Close' }).click();
   await page.getByRole('button', { name: 'Tokens of pipeline' }).click();
   await dialog.getByLabel('Label').fill('weekly');
   await dialog.getByLabel('Expires in (days)').fill('13');
   await dialog.getByRole('button', { name: 'Create token' }).click();
   await dialog.getByText('svt_').waitFor();
-  await page.keyboard.press('Escape');
+  await dialog.getByRole('button', { name: 'Close' }).click();
   await section.getByText('A token of pipeline expires within 14 days.').waitFor();
   await accessible(page);
   await page.getByRole('button', { name: 'Delete pipeline' }).click();

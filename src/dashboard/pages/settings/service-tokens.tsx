@@ -4,13 +4,11 @@ import { dayMs } from '../../../shared/duration.ts';
 import type { Reply } from '../../lib/api.ts';
 import { now } from '../../lib/browser.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn } from '../../ui/columns.tsx';
 import { CopySecret } from '../../ui/copy-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Time } from '../../ui/parts.tsx';
-import { Failed } from '../../ui/query-result.tsx';
-import { RecordForm, type Resource, ResourceView } from '../../ui/resource.tsx';
+import { Button, Data, Time } from '../../ui/parts.tsx';
+import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
 
 type Token = Reply<'listServiceTokens'>[number];
 
@@ -23,7 +21,7 @@ export const isSoon = (at: string): boolean => {
   return left > 0 && left < warningMs;
 };
 
-const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
+const tokensOf = (account: string): Resource<Token> => ({
   name: 'service_tokens',
   noun: 'token',
   sortAs: 'service_tokens_sort',
@@ -36,7 +34,22 @@ const tokensOf = (revoke: (token: Token) => void): Resource<Token> => ({
     },
     timeColumn('used', 'Last used', (token) => token.last_used_at),
   ],
-  acts: [{ label: 'Revoke', name: ({ label }) => `Revoke ${visible(label)}`, press: revoke }],
+  acts: [
+    removal({
+      label: 'Revoke',
+      title: 'Revoke token',
+      of: (token: Token) => token.label,
+      operation: 'revokeServiceToken',
+      refreshes: ['listServiceTokens', 'listServiceAccounts'],
+      input: ({ id }) => ({ params: { account_id: account, token_id: id } }),
+      text: (token) => (
+        <>
+          Scripts with the token <Data text={token.label} mono={false} max={128} /> stop working within a
+          second. Last used <Time at={token.last_used_at} />.
+        </>
+      ),
+    }),
+  ],
 });
 
 export function ServiceTokens({
@@ -46,19 +59,19 @@ export function ServiceTokens({
   const params = { account_id: account.id };
   const tokens = useCall('listServiceTokens', { params });
   const create = useAction('createServiceToken', ['listServiceTokens', 'listServiceAccounts']);
-  const revoke = useAction('revokeServiceToken', ['listServiceTokens', 'listServiceAccounts']);
   return (
-    <Dialog title={`Tokens of ${account.name}`} open onClose={onClose}>
+    <Dialog title={`Tokens of ${account.name}`} open onClose={onClose} held={create.data !== undefined}>
       <ResourceView
-        resource={tokensOf(({ id }) => revoke.mutate({ params: { ...params, token_id: id } }))}
+        resource={tokensOf(account.id)}
         query={tokens}
         rows={tokens.data ?? []}
-        head={() => revoke.error && <Failed error={revoke.error} />}
+        head={() => null}
       />
       {create.data && (
         <>
           <p>Store the token now, because the hub does not show it again.</p>
           <CopySecret text={create.data.token} noun="token" />
+          <Button onClick={onClose}>Close</Button>
         </>
       )}
       <RecordForm

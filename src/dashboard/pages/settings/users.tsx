@@ -12,7 +12,7 @@ import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, type RowAct, removal } from '../../ui/resource.tsx';
 import { adminPage } from './admin-page.tsx';
-import { InviteLink, RenewInvite } from './invite.tsx';
+import { Invitation, RenewInvite } from './invite.tsx';
 import { ChangeRoles, RoleEditor } from './roles.tsx';
 import { UserSessions } from './sessions.tsx';
 
@@ -114,12 +114,7 @@ function Add({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const add = useAction('addUser', ['listUsers']);
   const [roles, setRoles] = useState<readonly Role[]>([{ role: 'operator', env: '*' }]);
   const url = add.data?.invite_url;
-  if (url)
-    return (
-      <Dialog title="Invitation" open onClose={onClose}>
-        <InviteLink url={url} />
-      </Dialog>
-    );
+  if (url) return <Invitation title="Invitation" url={url} onClose={onClose} />;
   return (
     <Dialog title="Add user" open onClose={onClose}>
       <RecordForm
