@@ -65,6 +65,18 @@ it('counts connected agents by bundle, environment and version, with the longest
   expect(rest.headers['X-Next-Cursor']).toBeUndefined();
 });
 
+it('lists one environment alone, with its bundles and its agents without one', async () => {
+  await deploy(t, user, 'shop', '1');
+  await connect(agent('a'));
+  await connect(t.key(user, 'staging', 'b'), { bundle_name: 'billing' });
+  const staging = await matrix({ env: 'staging' });
+  expect(staging).toMatchObject({ unassigned: 0, next_cursor: null });
+  expect(staging.bundles).toMatchObject([{ name: 'billing', cells: [{ env: 'staging', connected: 1 }] }]);
+  const production = await matrix({ env: 'production' });
+  expect(production.unassigned).toBe(1);
+  expect(production.bundles.map(({ name }) => name)).toEqual(['shop']);
+});
+
 it('leaves out environments without a role', async () => {
   await deploy(t, user, 'shop', '1');
   await connect(agent('a'), { bundle_name: 'shop' });

@@ -25,6 +25,18 @@ beforeAll(async () => {
   await agents.open('silent-1', running(undefined));
 });
 
+it('counts documents and agents of the chosen environment alone', async () => {
+  await agents.open('without-document');
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto('/dashboard/fleet?env=staging');
+  await page.getByText('No documents yet').waitFor();
+  await page.goto('/dashboard/fleet?env=production');
+  await page.getByText('1 document, 1 connected agent without a document').waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});
+
 it('answers in two steps who runs an old version, and since when', async () => {
   const visit = await view(hub.url, { cookie });
   const { page } = visit;

@@ -44,7 +44,10 @@ export const agents: Handlers<typeof agentRoutes> = {
   async fleetMatrix(hub, { query }, caller) {
     const scope = { tenantId: caller.tenantId, list: 'matrix' } as const;
     const after = query.cursor === undefined ? null : openCursor(hub, scope, query.cursor);
-    const { bundles, unassigned, next } = await hub.app.matrices.get(principalOf(caller), after);
+    const { bundles, unassigned, next } = await hub.app.matrices.get(principalOf(caller), {
+      env: query.env ?? null,
+      after,
+    });
     return {
       bundles: bundles.map(({ name, cells }) => ({ name, cells: cells.map(renderCell) })),
       unassigned,

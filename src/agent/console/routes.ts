@@ -61,10 +61,10 @@ export const agentRoutes = routes({
     path: '/api/v1/fleet/matrix',
     auth: ['cookie'],
     role: 'viewer',
-    envs: 'record',
+    envs: 'query',
     tag: 'agents',
     summary: 'Bundles by environment: what is deployed, and which versions the connected agents run',
-    query: z.object({ cursor: cursor.optional() }),
+    query: z.object({ env: env.optional(), cursor: cursor.optional() }),
     status: 200,
     reply: z.object({
       /** By name, at most 100. */

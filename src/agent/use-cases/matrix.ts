@@ -2,8 +2,8 @@
 import { environmentKey } from '../../../actors/protocol.ts';
 import type { Deployment } from '../../deployment/record.ts';
 import { versionsByHash } from '../../deployment/rules/versions.ts';
-import { requireRole, seesEnv } from '../../shared/access.ts';
-import { type Env, environments } from '../../shared/ids.ts';
+import { listedEnvs, requireRole } from '../../shared/access.ts';
+import { type Env, environments, isInFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { FollowedBundle, MatrixVersion } from '../record.ts';
@@ -18,15 +18,22 @@ export interface MatrixCell {
 export interface FleetMatrix {
   /** By name, at most 100. */
   readonly bundles: readonly { readonly name: string; readonly cells: readonly MatrixCell[] }[];
-  /** Connected agents without a bundle, in the environments that the principal sees. */
+  /** Connected agents without a bundle, in the environments of the cells. */
   readonly unassigned: number;
   /** The name that the next page begins after; null at the end. */
   readonly next: string | null;
 }
 
 export interface FleetMatrices {
-  /** @param after the name that the page before ended with */
-  get(principal: Principal, after: string | null): Promise<FleetMatrix>;
+  /**
+   * Of one environment, or of all that the principal sees (null).
+   * @param after the name that the page before ended with
+   * @throws HubError forbidden (role_required) without a role in the named environment
+   */
+  get(
+    principal: Principal,
+    query: { readonly env: Env | null; readonly after: string | null },
+  ): Promise<FleetMatrix>;
 }
 
 /** Bundles of a page. */
@@ -37,10 +44,11 @@ const maxDeployments = 200;
 type Ports = Pick<AppPorts, 'store' | 'actors'>;
 
 export const createFleetMatrices = (ports: Ports): FleetMatrices => ({
-  async get(principal, after) {
+  async get(principal, { env: filter, after }) {
     requireRole(principal, 'viewer');
     const { tenantId } = principal;
-    const envs = environments.filter((env) => seesEnv(principal, env));
+    const visibleEnvs = listedEnvs(principal, filter);
+    const envs = environments.filter((env) => isInFilter(visibleEnvs, env));
     const [current, ...rosters] = await Promise.all([
       ports.store.deployments.listAllCurrent(tenantId),
       ...envs.map((env) => ports.actors.ask('environment', environmentKey(tenantId, env), 'followed', null)),

@@ -24,7 +24,8 @@ const columnsOf = (env: Environment | undefined): readonly Environment[] =>
 
 export function FleetMatrix(): JSX.Element {
   const env = useEnv();
-  const matrix = useCall('fleetMatrix');
+  const query = env ? { env } : {};
+  const matrix = useCall('fleetMatrix', { query });
   const columns = columnsOf(env);
   return (
     <>
@@ -61,7 +62,7 @@ export function FleetMatrix(): JSX.Element {
                   </tr>
                 </thead>
                 <tbody>
-                  <Rows page={first} columns={columns} />
+                  <Rows page={first} query={query} columns={columns} />
                 </tbody>
               </table>
             </div>
@@ -73,7 +74,13 @@ export function FleetMatrix(): JSX.Element {
   );
 }
 
-function Rows({ page, columns }: Readonly<{ page: Matrix; columns: readonly Environment[] }>): JSX.Element {
+interface PageProps {
+  /** The chosen environment. */
+  readonly query: { readonly env?: Environment };
+  readonly columns: readonly Environment[];
+}
+
+function Rows({ page, query, columns }: PageProps & { readonly page: Matrix }): JSX.Element {
   const [isMore, setMore] = useState(false);
   return (
     <>
@@ -91,7 +98,7 @@ function Rows({ page, columns }: Readonly<{ page: Matrix; columns: readonly Envi
       ))}
       {page.next_cursor !== null &&
         (isMore ? (
-          <NextRows cursor={page.next_cursor} columns={columns} />
+          <NextRows cursor={page.next_cursor} query={query} columns={columns} />
         ) : (
           <tr>
             <td>
@@ -103,12 +110,9 @@ function Rows({ page, columns }: Readonly<{ page: Matrix; columns: readonly Envi
   );
 }
 
-function NextRows({
-  cursor,
-  columns,
-}: Readonly<{ cursor: string; columns: readonly Environment[] }>): JSX.Element {
-  const matrix = useCall('fleetMatrix', { query: { cursor } });
-  if (matrix.data) return <Rows page={matrix.data} columns={columns} />;
+function NextRows({ cursor, query, columns }: PageProps & { readonly cursor: string }): JSX.Element {
+  const matrix = useCall('fleetMatrix', { query: { ...query, cursor } });
+  if (matrix.data) return <Rows page={matrix.data} query={query} columns={columns} />;
   return (
     <tr>
       <td>
