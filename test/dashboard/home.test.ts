@@ -218,3 +218,27 @@ describe('what needs attention', () => {
     await visit.context.close();
   });
 });
+
+describe('the reach of a deployment', () => {
+  it('stands beside documents that the first page of the matrix lacks, too', async () => {
+    const yaml_content = library.replace('name: shop', 'name: zoo');
+    const { body } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content } });
+    const target = { cookie, body: { env: 'production' } };
+    expect((await hub.call('POST', '/api/v1/bundles/zoo/1/deploy', target)).status).toBe(201);
+    const agents = new AgentStreams(hub, (await hub.key(cookie)).key);
+    await agents.open('keeper', `&bundle_name=zoo&policy_version=${body.revision_hash}`);
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.route('**/api/v1/fleet/matrix*', async (route) => {
+      const answer = await route.fetch();
+      const json = { ...(await answer.json()), bundles: [{ name: 'a', cells: [] }], next_cursor: 'next' };
+      await route.fulfill({ response: answer, json });
+    });
+    await page.goto('/dashboard/');
+    const changes = page.getByRole('region', { name: 'Recent changes' }).getByRole('listitem');
+    await changes.filter({ hasText: 'zoo v1' }).getByText('1 of 1 agent').waitFor();
+    agents.close();
+    noFaults(visit);
+    await visit.context.close();
+  });
+});

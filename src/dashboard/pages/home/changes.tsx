@@ -166,7 +166,7 @@ function deployed(
     ),
   });
   const [verb, to] = kind === 'rollback' ? ['rolled back to', 'in'] : ['deployed', 'to'];
-  const reach = <Reach cell={cellOf(matrix, id)} />;
+  const reach = <Reach deployment={one} matrix={matrix} />;
   return [
     entry(id, one.created_at, one.deployed_by, verb, to, reach),
     ...(undeployedAt === null
@@ -175,21 +175,31 @@ function deployed(
   ];
 }
 
-type Cell = Reply<'fleetMatrix'>['bundles'][number]['cells'][number];
+interface ReachProps {
+  readonly deployment: Reply<'listDeployments'>[number];
+  /** The first documents by name. */
+  readonly matrix: Reply<'fleetMatrix'> | undefined;
+}
 
-/** The cell that runs a deployment now. */
-const cellOf = (matrix: Reply<'fleetMatrix'> | undefined, deployment: string): Cell | undefined =>
-  matrix?.bundles.flatMap(({ cells }) => cells).find((cell) => cell.deployment?.id === deployment);
-
-/** Share of the connected agents that run the deployment. */
-function Reach({ cell }: { readonly cell: Cell | undefined }): JSX.Element | null {
-  if (!cell?.deployment || cell.connected === 0) return null;
-  const { version } = cell.deployment;
-  const running = cell.versions.reduce((sum, one) => sum + (one.version === version ? one.agents : 0), 0);
+/** Share of the connected agents that run the deployment; null if another one is current. */
+function Reach({ deployment, matrix }: ReachProps): JSX.Element | null {
+  const { id, bundle_name: name, bundle_version: version } = deployment;
+  const isListed = !matrix?.next_cursor || name <= (matrix.bundles.at(-1)?.name ?? '');
+  const input = { params: { deployment_id: id }, query: { limit: 1 } };
+  const rollout = useCall('deploymentRollout', input, { enabled: !isListed }).data;
+  const cell = matrix?.bundles.flatMap(({ cells }) => cells).find((one) => one.deployment?.id === id);
+  const listedRunning = (cell?.versions ?? []).filter((one) => one.version === version);
+  const { connected, running } = rollout?.current
+    ? rollout
+    : {
+        connected: cell?.connected ?? 0,
+        running: listedRunning.reduce((sum, { agents }) => sum + agents, 0),
+      };
+  if (connected === 0) return null;
   return (
     <span className="muted">
       {' '}
-      {count(running)} of {counted(cell.connected, 'agent')}
+      {count(running)} of {counted(connected, 'agent')}
     </span>
   );
 }
