@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { RunCounters } from '../../packages/agent/src/guard/counters.ts';
 import type { SessionStore } from '../../packages/agent/src/sessions.ts';
 import { itAtNight } from '../runs.ts';
-import { accessible, noFaults, view } from './browser.ts';
+import { accessible, go, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 
 const { hub, cookie } = await tenantOfFile();
@@ -43,6 +43,11 @@ describe('the runs page', () => {
     await accessible(page);
     await page.getByRole('button', { name: 'Load sample run' }).click();
     await page.getByRole('table').getByRole('link', { name: 'sample-session' }).press('Enter');
+    // The title counts no run of other environments and times.
+    await go(page, '/runs?env=staging');
+    await page.getByText('No runs match these filters').waitFor();
+    expect(await page.locator('.page-head').textContent()).toBe('Runs');
+    await page.goBack();
     const panel = page.getByRole('region', { name: /^Run / });
     const history = panel.getByRole('region', { name: 'History' });
     await history.getByText('denied', { exact: true }).first().waitFor();

@@ -6,7 +6,6 @@ import { useHostedAction } from '../../lib/hosted-query.ts';
 import { type QueryLanguage, textOfValues, usePageQuery } from '../../lib/page-query.ts';
 import { readOn } from '../../lib/query.ts';
 import { useEnv } from '../../lib/search.ts';
-import { counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { PeekList } from '../../ui/list.tsx';
 import { say } from '../../ui/messages.tsx';
@@ -37,10 +36,7 @@ export default function Runs(): JSX.Element {
   const { query, total, rows, bar, cutOff } = runs;
   return (
     <div className="page">
-      <PageHead
-        title="Runs"
-        summary={total !== null && `${counted(total, 'run')}${isNarrowed ? ' found' : ''}.`}
-      />
+      <PageHead title="Runs" />
       <QueryBar language={runLanguage} query={page} placeholder="is:denied agent:checkout-010" />
       <StateTerms
         language={runLanguage}
