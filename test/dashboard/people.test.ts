@@ -235,6 +235,13 @@ it('keeps off what a role may not do, and says which role is missing', async () 
   expect(Number(await undeploy.evaluate((one) => getComputedStyle(one).opacity))).toBeLessThan(1);
   await viewer.page.locator('.messages').getByText('You need the role operator in production.').waitFor();
   await accessible(viewer.page);
+  const { key } = await hub.key(cookie);
+  const events = [{ call_id: 'c', agent_id: 'a', tool_name: 'ship', verdict: 'call_allowed', payload: {} }];
+  await hub.call('POST', '/api/v1/events', { key, agent: 'a', body: { events } });
+  const { body: calls } = await hub.call('GET', '/api/v1/events?agent_id=a', { cookie });
+  await go(viewer.page, `/events/${calls[0].id}`);
+  const create = viewer.page.getByRole('button', { name: 'Create contract from event' });
+  await expect.poll(() => create.getAttribute('title')).toMatch(/^You need the role \w+\. Ask an admin\.$/);
   await go(viewer.page, '/admin/keys');
   await viewer.page.getByText('Permission denied.').waitFor();
   expect(await viewer.page.getByText('the admin role').count()).toBe(0);

@@ -99,6 +99,7 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
       onSubmit={submit}
       by={save.by}
       act={isNew ? 'Add contract' : 'Save as new version'}
+      operation={isNew ? 'createContract' : 'updateContract'}
       isOff={broken}
       buttons={
         <>

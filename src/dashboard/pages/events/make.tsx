@@ -3,9 +3,10 @@ import { useNavigate } from '@tanstack/react-router';
 import { type JSX, lazy, Suspense, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { say } from '../../ui/messages.tsx';
-import { Button, Skeleton } from '../../ui/parts.tsx';
+import { Skeleton } from '../../ui/parts.tsx';
 
 const DraftForm = lazy(() => import('./draft.tsx'));
 
@@ -14,9 +15,9 @@ export function MakeContract({ event }: { readonly event: Reply<'getEvent'> }): 
   const navigate = useNavigate();
   return (
     <>
-      <Button icon="plus" onClick={() => setOpen(true)}>
+      <ActButton operation="createContract" icon="plus" onClick={() => setOpen(true)}>
         Create contract from event
-      </Button>
+      </ActButton>
       <Dialog title="New contract" shape="wide" open={open} onClose={() => setOpen(false)}>
         <Suspense fallback={<Skeleton rows={8} />}>
           {open && (
