@@ -54,6 +54,19 @@ describe('the palette', () => {
     await visit.context.close();
   });
 
+  it('finds a key by its whole label, which may be longer than the text of a search', async () => {
+    const label = `key ${'long-'.repeat(45)}end`;
+    const { status } = await hub.call('POST', '/api/v1/keys', { cookie, body: { env: 'staging', label } });
+    expect(status).toBe(201);
+    const visit = await opened('/');
+    const { page } = visit;
+    await page.keyboard.press('Control+k');
+    await field(page).fill(label);
+    await page.getByRole('option', { name: /^key long-/ }).waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it.each(
     rowsOfRun(
       [

@@ -169,6 +169,8 @@ const always = (cannot: string | null): readonly Entry[] => [
 const all = { query: { limit: 1000 } };
 /** Maximum of the newest runs and rulesets. */
 const newest = 200;
+/** Characters that the hub's search takes, at most. */
+const maxSearchLength = 200;
 
 /** Icon of each kind of thing that the hub finds, and its page. */
 const places: {
@@ -212,7 +214,8 @@ const queries = (text: string, go: Go): readonly Entry[] =>
 /** All named objects, for a typed text. Without a text, the list would have thousands of entries. */
 function useThings(text: string): (open: Open) => readonly Entry[] {
   const enabled = text.length > 1;
-  const results = useCall('searchThings', { query: { q: text } }, { enabled, keep: true }).data?.results;
+  const query = { q: text.slice(0, maxSearchLength) };
+  const results = useCall('searchThings', { query }, { enabled, keep: true }).data?.results;
   const bundles = useCall('listBundles', all).data;
   const compositions = useCall('listCompositions', all).data;
   const contracts = useCall('listContracts', all).data;
