@@ -1,6 +1,6 @@
 // Long texts in one line: a cut is marked, halves no character, and leaves the end of an id in sight.
 import { expect, it } from 'vitest';
-import { endCut } from '../../src/dashboard/lib/text.ts';
+import { cappedText, endCut } from '../../src/dashboard/lib/text.ts';
 import { noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 
@@ -9,6 +9,11 @@ it('cuts a long text before a character of two code units, with a mark', () => {
   expect(endCut('abcd', 3)).toBe('abc…');
   expect(endCut('ab😀d', 3)).toBe('ab…');
   expect(endCut('a😀cd', 3)).toBe('a😀…');
+});
+
+it('counts as many at least where more were not counted', () => {
+  expect(cappedText(1, 'deployment', false)).toBe('1 deployment');
+  expect(cappedText(1_500, 'deployment', true)).toBe('1,500+ deployments');
 });
 
 it('cuts a long id of a facet in the middle: its end is in sight, and no second end of a short one', async () => {

@@ -115,6 +115,10 @@ export const severities = {
 /** Rows after which a list loads no more. */
 export const maxRows = 2_000;
 
+/** `3 runs`, or `1,000+ runs` if more were not counted. */
+export const cappedText = (size: number, noun: string, isCapped: boolean): string =>
+  isCapped ? `${count(size)}+ ${noun}s` : counted(size, noun);
+
 /**
  * The loaded rows of a list with pages: `3 runs`, `100+ runs; scroll for more`, or `2,000 runs loaded. For others,
  * narrow the list`.

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type JSX, useState } from 'react';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { counted } from '../../lib/text.ts';
+import { cappedText } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Button, Data, Empty, Notice, Time } from '../../ui/parts.tsx';
@@ -15,6 +15,9 @@ import { ThingPage, useIds } from '../../ui/thing-page.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ChannelForm } from './form.tsx';
 import { type Channel, filterWords, kinds } from './kinds.ts';
+
+/** Unsent messages that are counted: the longest page of their list. */
+const maxWaiting = 1_000;
 
 export default function ChannelPage(): JSX.Element {
   const { id } = useIds('id');
@@ -53,7 +56,7 @@ function One({ channel }: { readonly channel: Channel }): JSX.Element {
   const params = { channel_id: channel.id };
   const waiting = useCall(
     'listDeliveries',
-    { params, query: { status: 'waiting', limit: 1000 } },
+    { params, query: { status: 'waiting', limit: maxWaiting } },
     { enabled: removing },
   );
   return (
@@ -118,7 +121,7 @@ function One({ channel }: { readonly channel: Channel }): JSX.Element {
         <Data text={channel.name} mono={false} max={120} /> stops sending approvals.{' '}
         {waiting.data === undefined
           ? 'Unsent messages are discarded.'
-          : `${counted(waiting.data.length, 'unsent message')} will be discarded.`}
+          : `${cappedText(waiting.data.length, 'unsent message', waiting.data.length === maxWaiting)} will be discarded.`}
       </RemovalDialog>
     </>
   );

@@ -3,7 +3,7 @@ import { type JSX, useState } from 'react';
 import type { Reply } from '../../lib/api.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { counted } from '../../lib/text.ts';
+import { cappedText, counted } from '../../lib/text.ts';
 import { ActButton } from '../../ui/act-button.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Check } from '../../ui/form.tsx';
@@ -11,15 +11,20 @@ import { DataParagraph } from '../../ui/names.tsx';
 import { Data, Notice } from '../../ui/parts.tsx';
 import { TitledCard } from '../../ui/titled-card.tsx';
 
+/** Documents whose deployments are counted: the longest page of their list. */
+const maxBundles = 1_000;
+
 export function SigningKey(): JSX.Element {
   const rotate = useAction('rotateSigningKey');
   const [open, setOpen] = useState(false);
   const [compromised, setCompromised] = useState(false);
   useCommand('rotateSigningKey', () => setOpen(true));
   const [done, setDone] = useState<Reply<'rotateSigningKey'> | null>(null);
-  const bundles = useCall('listBundles', { query: { limit: 1000 } }, { enabled: open });
+  const bundles = useCall('listBundles', { query: { limit: maxBundles } }, { enabled: open });
   const details = useCall('healthDetails', {}, { enabled: open });
-  const deployments = (bundles.data ?? []).reduce((sum, one) => sum + one.deployed_envs.length, 0);
+  const rows = bundles.data ?? [];
+  const deployments = rows.reduce((sum, one) => sum + one.deployed_envs.length, 0);
+  const deploymentsText = cappedText(deployments, 'deployment', rows.length === maxBundles);
   return (
     <TitledCard title="Signing key">
       <p>
@@ -52,7 +57,7 @@ export function SigningKey(): JSX.Element {
       >
         <p>
           {bundles.data && details.data
-            ? `The new key signs ${counted(deployments, 'deployment')}, and ` +
+            ? `The new key signs ${deploymentsText}, and ` +
               `${counted(details.data.connected_agents, 'connected agent')} ` +
               `${details.data.connected_agents === 1 ? 'gets' : 'get'} the new signatures immediately.`
             : 'The new key signs every current deployment. Connected agents get the new signatures immediately.'}{' '}
