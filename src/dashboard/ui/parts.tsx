@@ -132,17 +132,24 @@ export interface DataProps {
   readonly after?: string;
 }
 
-/** An untrusted text: never markup, no change of direction, cut in the middle if it is longer than `max`. */
+/**
+ * An untrusted text: never markup, no change of direction, cut in the middle if it is longer than `max`. A button shows
+ * all of it; for a `max` below 160, which is for links and headings, the tooltip does.
+ */
 export function Data({ text, max = cutAt, mono = true, before = '', after = '' }: DataProps): JSX.Element {
   const [whole, setWhole] = useState(false);
   const visibleText = visible(text);
   const cut = visibleText.length > max && !whole;
+  const hasButton = visibleText.length > max && max >= cutAt;
   return (
     <>
       {before}
-      <bdi className={mono ? 'data' : 'data data-prose'}>
+      <bdi
+        className={mono ? 'data' : 'data data-prose'}
+        title={cut && !hasButton ? middleCut(visibleText, 500) : undefined}
+      >
         {cut ? middleCut(visibleText, max) : visibleText}
-        {visibleText.length > max && max >= cutAt && (
+        {hasButton && (
           <button
             type="button"
             className="link"

@@ -71,10 +71,10 @@ export function ApprovalCard({ approval: listed, ...controls }: DecideProps): JS
       <header className="approval-head">
         <div className="approval-what">
           <h2>
-            <Data text={approval.tool_name} max={120} />
+            <Data text={approval.tool_name} />
           </h2>
           <p className="muted">
-            <Data text={approval.agent_id} max={120} /> asked <Time at={approval.created_at} /> in{' '}
+            <Data text={approval.agent_id} /> asked <Time at={approval.created_at} /> in{' '}
             <Env name={approval.env} />
             <Principal principal={approval.principal} />
             {isOfSample(approval) && (
@@ -144,8 +144,8 @@ function Principal({ principal }: { readonly principal: Approval['principal'] })
   return (
     <>
       {' '}
-      on behalf of {name === null ? 'an unnamed user' : <Data text={name} max={120} />}
-      {as !== null && <Data before=" as " text={as} max={80} />}
+      on behalf of {name === null ? 'an unnamed user' : <Data text={name} />}
+      {as !== null && <Data before=" as " text={as} />}
       {valueTexts !== '' && <Data before=" (" text={valueTexts} max={160} after=")" />}
     </>
   );

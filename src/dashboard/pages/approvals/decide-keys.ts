@@ -22,3 +22,9 @@ export function useDecideKeys(approval: Approval | null, decide: (approved: bool
   useCommand('deny', approval && (() => decide(false)), { label: `Deny ${name}`, why: whyNone });
   useKeys({ r: () => document.querySelector<HTMLInputElement>('.approval .reason')?.focus() });
 }
+
+/** On a narrow screen the call is below its row, and the page scrolls. */
+export function pageThroughCall(): void {
+  const card = document.querySelector('.queue-detail > .approval') ?? document.querySelector('#content');
+  card?.scrollBy({ top: 400 });
+}

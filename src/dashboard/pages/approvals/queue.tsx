@@ -18,7 +18,7 @@ import { Bulk, useSelection } from './bulk.tsx';
 import { BulkDialog } from './bulk-sheet.tsx';
 import { ApprovalCard } from './card.tsx';
 import { Outcome } from './decide.tsx';
-import { useDecideKeys } from './decide-keys.ts';
+import { pageThroughCall, useDecideKeys } from './decide-keys.ts';
 import { type Held, useHeld } from './held.tsx';
 import { LinkedApproval } from './linked.tsx';
 import { type Approval, decide, decisions, statusOf } from './model.ts';
@@ -227,7 +227,7 @@ export function Queue(props: QueueProps): JSX.Element {
     x: () => chosen && picks.toggle(chosen.id),
     'shift-x': picks.toggleAll,
     esc: () => change({ id: undefined }, true),
-    ' ': () => document.querySelector('.queue-detail > .approval')?.scrollBy({ top: 400 }),
+    ' ': pageThroughCall,
   });
   const card = (approval: Approval): JSX.Element => (
     <ApprovalCard
