@@ -11,6 +11,7 @@ import {
   sumArguments,
 } from '../../src/dashboard/pages/approvals/alike.ts';
 import type { Approval } from '../../src/dashboard/pages/approvals/model.ts';
+import { maxRemembered, withNewest } from '../../src/dashboard/pages/approvals/remembered.ts';
 import { itAtNight } from '../runs.ts';
 import { accessible, ask, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
@@ -293,6 +294,16 @@ const call = (over: object): Approval =>
     tool_args: {},
     ...over,
   }) as Approval;
+
+it('decisions are remembered up to a limit, the newest last', () => {
+  let entries: { readonly [id: string]: number } = {};
+  for (let n = 0; n < maxRemembered + 2; n += 1) entries = withNewest(entries, `call-${n}`, n);
+  entries = withNewest(entries, 'call-2', -1);
+  entries = withNewest(entries, 'another', 0);
+  expect(Object.keys(entries)).toHaveLength(maxRemembered);
+  expect(Object.keys(entries)[0]).toBe('call-4');
+  expect(entries['call-2']).toBe(-1);
+});
 
 describe('calls that are alike', () => {
   it('are grouped in linear time', () => {

@@ -6,6 +6,7 @@ import { signedInEmail } from '../../lib/me.ts';
 import { refresh } from '../../lib/query.ts';
 import { createStore } from '../../lib/store.ts';
 import { visible } from '../../lib/text.ts';
+import { maxRemembered, withNewest } from './remembered.ts';
 
 export type Approval = Reply<'listApprovals'>[number];
 
@@ -30,7 +31,8 @@ export const statusOf = (
 export const readApprovals = createStore<ReadonlySet<string>>(new Set());
 
 export function markRead(id: string): void {
-  if (!readApprovals.get().has(id)) readApprovals.set((before) => new Set(before).add(id));
+  if (!readApprovals.get().has(id))
+    readApprovals.set((before) => new Set([...before, id].slice(-maxRemembered)));
 }
 
 export const lateReason = 'The time limit has passed. The hub is closing this approval.';
@@ -55,7 +57,7 @@ export type Decision =
 export const decisions = createStore<{ readonly [id: string]: Decision }>({});
 
 const know = (id: string, decision: Decision): void =>
-  decisions.set((before) => ({ ...before, [id]: decision }));
+  decisions.set((before) => withNewest(before, id, decision));
 
 /** Sends a decision, then reloads the list. */
 export async function decide(id: string, approved: boolean, reason: string): Promise<Decision> {
