@@ -3,12 +3,13 @@
 
 /** More digits than any whole number has that is read exactly whatever it is. */
 const maybeLong = /[[:,\s]-?\d{16}/;
+/** In JSON each text has an end, so that no quotation mark is tried twice. */
 const textsAndNumbers = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /** False when the text certainly holds no such number. */
 export const mayLoseDigits = (json: string): boolean => maybeLong.test(json);
 
-/** The JSON text with those numbers in quotation marks; the same text when there are none. */
+/** The JSON text, which was parsed before, with those numbers in quotation marks; the same text when there are none. */
 export const withExactNumbers = (json: string): string =>
   mayLoseDigits(json)
     ? json.replace(textsAndNumbers, (token) => (losesDigits(token) ? `"${token}"` : token))

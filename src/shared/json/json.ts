@@ -36,7 +36,9 @@ export interface LooseJson {
  */
 export function parseJson(bytes: Uint8Array, exact = false): ParsedJson {
   const text = textOf(bytes);
-  return { value: parsed(exact ? withExactNumbers(text) : text), suspect: surrogateEscape.test(text) };
+  const rounded = parsed(text);
+  const value = exact ? (exactly(text) ?? rounded) : rounded;
+  return { value, suspect: surrogateEscape.test(text) };
 }
 
 function textOf(bytes: Uint8Array): string {
@@ -53,6 +55,16 @@ function parsed(text: string): unknown {
   } catch {
     throw invalid('it cannot be parsed');
   }
+}
+
+/**
+ * The value with whole numbers that a double cannot hold as texts of their digits; undefined when there are none.
+ * @param json a text that was parsed: in others digits in quotation marks could become JSON, and texts have no end
+ */
+function exactly(json: string): unknown {
+  if (!mayLoseDigits(json)) return undefined;
+  const exact = withExactNumbers(json);
+  return exact === json ? undefined : parsed(exact);
 }
 
 /**
@@ -75,9 +87,9 @@ export function readJson(bytes: Uint8Array, exact = false): unknown {
 export function readLooseJson(bytes: Uint8Array): LooseJson {
   checkShape(bytes, Number.POSITIVE_INFINITY);
   const text = textOf(bytes);
-  if (!mayLoseDigits(text)) return { value: parsed(text), rounded: undefined };
-  const [exact, rounded] = [withExactNumbers(text), parsed(text)];
-  return exact === text ? { value: rounded, rounded: undefined } : { value: parsed(exact), rounded };
+  const rounded = parsed(text);
+  const exact = exactly(text);
+  return exact === undefined ? { value: rounded, rounded: undefined } : { value: exact, rounded };
 }
 
 /** So many bytes into a text its end is searched for: byte by byte costs eight times as much in a long one. */

@@ -81,7 +81,8 @@ const tooMany = (key: string, max: number): HubError =>
   });
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-const nonNumbers = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
+/** A text that the scan closed, or one without an end: no quotation mark is tried twice. */
+const nonNumbers = /"(?:[^"\\]|\\[\s\S])*"?|-?Infinity|NaN/g;
 
 export interface ParsedSpans {
   /** Whole numbers that a double cannot hold are texts of their digits. */
