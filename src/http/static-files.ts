@@ -62,7 +62,7 @@ function codings(header: string): Set<string> {
   const taken = header
     .toLowerCase()
     .split(',')
-    .map((part) => part.trim().split(/\s*;\s*/))
+    .map((part) => part.split(';').map((word) => word.trim()))
     .filter(([, q]) => q === undefined || !/^q=0(\.0*)?$/.test(q));
   return new Set(taken.map(([name = '']) => name));
 }
