@@ -48,8 +48,8 @@ const readers = raw`chpasswd|kinit|sudo -S|[^|\n]{1,200}(?:--(?:[\w-]*stdin|with
 export const namedForms = [
   raw`${link}(?<q>\\{0,4}["'\`])(?!\s[^"'\n]{0,64}\s["'])(?<v>(?:(?!\k<q>)(?:\\[^\n]|[^\\\n])){1,4096})(?=\k<q>)`,
   raw`(?<=\b(?:authorization|cookie))${link}(?!["'])(?<v>[^\r\n"'\`]{1,512})`,
-  // A block of YAML: the lines that are indented more than the key.
-  raw`(?<=(?<![^\n])(?<i>[ \t]{0,64})(?:- )?["']?[\w.-]{1,64})${link}[|>][+-]?\d?[+-]?\s{1,64}(?<v>[^\n]{1,1024}(?:\r?\n(?:\k<i>[ \t]{1,64}[^\n]{1,1024}|(?=\r?\n)))*)`,
+  // A block of YAML: the lines that are indented more than the key, up to 1,001.
+  raw`(?<=(?<![^\n])(?<i>[ \t]{0,64})(?:- )?["']?[\w.-]{1,64})${link}[|>][+-]?\d?[+-]?\s{1,64}(?<v>[^\n]{1,1024}(?:\r?\n(?:\k<i>[ \t]{1,64}[^\n]{1,1024}|(?=\r?\n))){0,1000})`,
   // The first name of a line has its rest.
   raw`(?<=(?<![^\n])[ \t"'*#>-]{0,64}[\w.-]{1,64}):(?![*])[ \t]{1,8}(?!["'])(?<v>[^\r\n]{1,512})`,
   raw`(?!\`)${quote}[\]})]{0,2}${sign}(?!["'])(?<v>[^\s"'\`,}\]]{1,512})`,

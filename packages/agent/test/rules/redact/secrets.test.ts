@@ -157,6 +157,20 @@ describe('steps', () => {
     }
   });
 
+  it('grow with the marks of a block, and with its lines', () => {
+    for (const marks of ['*', '.-', 'REDACTED.=']) {
+      const line = ` ${marks.repeat(200 / marks.length)}\n`;
+      const [one = 0, two = 0] = [50, 100].map((n) => stepsOf(`password: |\n${line.repeat(n)}`));
+      expect([marks, two / one <= 2.2]).toEqual([marks, true]);
+    }
+  });
+
+  it('of a block as large as a result are those of its first 1,001 lines', () => {
+    const lines = ' a plain line\n'.repeat(1_000_000);
+    // Without a bound, the pattern held more places to return to than the platform allows.
+    expect(redactText(`password: |\n${lines}`)).toBe(`password: |\n ${redacted}\n${lines.slice(14 * 1001)}`);
+  });
+
   it('are spent on 150,000 characters of recorded arguments; texts beyond are replaced whole', () => {
     const list = Array.from({ length: 3000 }, () => 'pwd:/a:'.repeat(600));
     const copy = redactArgs({ list, last: 'words' }) as {
