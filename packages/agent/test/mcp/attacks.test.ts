@@ -113,6 +113,41 @@ describe('names of arguments', () => {
     expect(proxy.told.join()).toContain('cannot list the MCP server');
   });
 
+  it.each([
+    ['one schema in very many forms', { anyOf: Array(500_000).fill(1) }],
+    ['very many schemas beside one argument', { dependentSchemas: { ...Array(500_000).fill(1) } }],
+  ])('are read from a list with %s', async (_name, part) => {
+    const proxy = setting(noEtc);
+    proxy.tools = [read, { name: 'wide', inputSchema: { ...read.inputSchema, ...part } }];
+    proxy.call(1, 'wide', { File: 'a' });
+    expect(await proxy.answered(1)).toMatchObject({ error: { code: -32602 } });
+    proxy.call(2, 'wide', { file: 'a' });
+    expect(await proxy.answered(2)).toMatchObject({ result: text('done') });
+  });
+
+  it('are compared with contracts alone where the server lists too many tools on one page', async () => {
+    const proxy = setting(noEtc);
+    // Of one name, which took hours while each tool copied those before it.
+    proxy.tools = Array(500_000).fill(read);
+    proxy.call(1, 'read', { File: 'a' });
+    expect(await proxy.answered(1)).toMatchObject({ result: text('done') });
+    expect(proxy.told.join()).toContain('there are more than 10000 tools');
+  });
+
+  it('are compared with contracts alone where the tools cannot be read', async () => {
+    const proxy = setting(noEtc);
+    const schema = { properties: {} };
+    Object.defineProperty(schema, 'allOf', {
+      get: () => {
+        throw new RangeError('too deep');
+      },
+    });
+    proxy.tools = [{ name: 'read', inputSchema: schema }];
+    proxy.call(1, 'read', { File: 'a' });
+    expect(await proxy.answered(1)).toMatchObject({ result: text('done') });
+    expect(proxy.told.join()).toContain('its tools cannot be read: too deep');
+  });
+
   it('wait for a list that takes long, and are refused without one', async () => {
     const proxy = new Setting(rules(noEtc), () => undefined, { silentTools: true });
     proxy.call(1, 'read', { path: 'a' });

@@ -23,7 +23,9 @@ export class SchemaLevel {
     this.#schemas = expand(schemas, root);
     for (const { properties } of this.#schemas) {
       for (const [name, schema] of isObject(properties) ? Object.entries(properties) : []) {
-        this.#properties.set(name, [...(this.#properties.get(name) ?? []), schema]);
+        const schemasOfName = this.#properties.get(name);
+        if (schemasOfName) schemasOfName.push(schema);
+        else this.#properties.set(name, [schema]);
         const key = foldCase(name);
         this.#names.set(key, (this.#names.get(key) ?? new Set()).add(name));
       }
@@ -72,6 +74,9 @@ export class SchemaLevel {
   }
 }
 
+/** As many as are looked at: a list may have more items than a call has room for arguments. */
+const firstOf = (schemas: readonly unknown[]): readonly unknown[] => schemas.slice(0, maxTogether);
+
 /** The schemas with those that they refer to and combine. */
 function expand(schemas: readonly unknown[], root: unknown): Fields[] {
   const all = new Set<Fields>();
@@ -81,9 +86,9 @@ function expand(schemas: readonly unknown[], root: unknown): Fields[] {
     if (!isObject(schema) || all.has(schema)) continue;
     all.add(schema);
     if (typeof schema.$ref === 'string') pending.push(resolve(schema.$ref, root));
-    for (const name of lists) if (Array.isArray(schema[name])) pending.push(...(schema[name] as unknown[]));
+    for (const name of lists) if (Array.isArray(schema[name])) pending.push(...firstOf(schema[name]));
     for (const name of singles) pending.push(schema[name]);
-    if (isObject(schema.dependentSchemas)) pending.push(...Object.values(schema.dependentSchemas));
+    if (isObject(schema.dependentSchemas)) pending.push(...firstOf(Object.values(schema.dependentSchemas)));
   }
   return [...all];
 }

@@ -109,16 +109,23 @@ export class ToolList {
   }
 
   #add(listing: Listing, { tools, nextCursor }: Fields): void {
-    for (const tool of Array.isArray(tools) ? tools : []) {
+    const page: readonly unknown[] = Array.isArray(tools) ? tools : [];
+    const isMore = typeof nextCursor === 'string' && nextCursor !== '';
+    const count = listing.tools.length + page.length;
+    if (count > maxTools || (isMore && (count === maxTools || listing.pages === maxPages)))
+      return void this.#fail(`there are more than ${maxTools} tools or ${maxPages} pages of them`);
+    for (const tool of page) {
       listing.tools.push(tool);
       const { name, inputSchema } = fieldsOf(tool);
       if (typeof name !== 'string') continue;
-      listing.schemas.set(name, [...(listing.schemas.get(name) ?? []), inputSchema]);
+      const schemas = listing.schemas.get(name);
+      if (schemas) schemas.push(inputSchema);
+      else listing.schemas.set(name, [inputSchema]);
     }
-    const isMore = typeof nextCursor === 'string' && nextCursor !== '';
-    if (!isMore) void this.#finish(listing);
-    else if (listing.pages < maxPages && listing.tools.length < maxTools) this.#ask(listing, nextCursor);
-    else this.#fail(`there are more than ${maxTools} tools or ${maxPages} pages of them`);
+    if (isMore) return void this.#ask(listing, nextCursor);
+    this.#finish(listing).catch((error: Error) => {
+      if (this.#listing === listing) this.#fail(`its tools cannot be read: ${error.message}`);
+    });
   }
 
   async #finish(listing: Listing): Promise<void> {
