@@ -13,22 +13,28 @@ const maxEvent = 1_000_000;
 /** @throws AiError malformed for an event that is too large; errors from the pieces */
 export async function* serverEvents(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
   const utf8 = new TextDecoder();
-  let buffer = '';
+  /** The text behind the last line end that was read, in pieces: they are read together once a line ends. */
+  let rest: string[] = [];
+  /** A CR at the end may be half of a line end. */
+  let endsInReturn = false;
   let event = '';
   let data: string[] = [];
   let size = 0;
   for await (const piece of pieces) {
-    buffer += utf8.decode(piece, { stream: true });
-    // A CR at the end may be half of a line end.
-    const held = buffer.endsWith('\r') ? 1 : 0;
-    const lines = buffer.slice(0, buffer.length - held).split(/\r\n|\r|\n/);
-    buffer = (lines.pop() ?? '') + (held === 1 ? '\r' : '');
+    const text = utf8.decode(piece, { stream: true });
+    rest.push(text);
     size += piece.length;
-    if (buffer.length > maxEvent || size > maxEvent) throw new AiError('malformed');
+    if (size > maxEvent) throw new AiError('malformed');
+    if (!endsInReturn && !/[\r\n]/.test(text)) continue;
+    const whole = rest.join('');
+    endsInReturn = whole.endsWith('\r');
+    const lines = (endsInReturn ? whole.slice(0, -1) : whole).split(/\r\n|\r|\n/);
+    const begin = (lines.pop() ?? '') + (endsInReturn ? '\r' : '');
+    rest = [begin];
     for (const line of lines) {
       if (line === '') {
         if (data.length > 0) yield { event, data: data.join('\n') };
-        [event, data, size] = ['', [], buffer.length];
+        [event, data, size] = ['', [], begin.length];
         continue;
       }
       const colon = line.indexOf(':');
