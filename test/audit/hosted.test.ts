@@ -48,6 +48,39 @@ describe('an event with half of a surrogate pair', () => {
   });
 });
 
+describe('entries of environments', () => {
+  const actionsOf = async (env: 'production' | 'staging') => {
+    const { entries } = await list({ scope: 'all' }, { ...admin, roles: [{ role: 'viewer', env }] });
+    return entries.map(({ action_type: action }) => action);
+  };
+
+  it('contain the new name of an agent only where the agent was seen', async () => {
+    const agent = t.key(user, 'production', 'pay-prod');
+    const event = { agent_id: 'pay-prod', call_id: 'c-1', action: 'call_allowed', tool_name: 'pay' };
+    const timestamp = new Date(t.clock.now()).toISOString();
+    await t.call('ingestEvents', { body: { events: [{ ...event, timestamp }] } }, agent);
+    const body = { display_name: 'Payments' };
+    await t.call('updateRegistration', { params: { agent_id: 'pay-prod' }, body }, user);
+    expect(await actionsOf('production')).toContain('agent.updated');
+    expect(await actionsOf('staging')).not.toContain('agent.updated');
+  });
+
+  it('contain a rule that moves only for people who see both', async () => {
+    const rule = { priority: 1, pattern: 'web-*', bundle_name: 'base', env: 'staging' };
+    const { id: rule_id } = (await t.call('createRule', { body: rule }, user)).body;
+    await t.call('updateRule', { params: { rule_id }, body: { priority: 2 } }, user);
+    expect(await actionsOf('staging')).toContain('assignment_rule.updated');
+    t.clock.advance(1000);
+    await t.call('updateRule', { params: { rule_id }, body: { env: 'production' } }, user);
+    const count = async (env: 'production' | 'staging') =>
+      (await actionsOf(env)).filter((action) => action === 'assignment_rule.updated').length;
+    expect([await count('staging'), await count('production')]).toEqual([1, 0]);
+    expect((await list({ scope: 'all' })).entries[0]).toMatchObject({
+      details: { envs: ['staging', 'production'] },
+    });
+  });
+});
+
 describe('a query of the audit', () => {
   const actions = async (q: string, more: { [name: string]: string | string[] } = {}) =>
     (await list({ q, scope: 'all', ...more })).entries.map(({ action_type: action }) => action);

@@ -111,7 +111,7 @@ export class AssignmentRules {
       patch,
       ...(ifMatch === null ? {} : { ifMatch }),
       note: this.#noteOn(principal, id, rule.pattern, 'updated', 'An assignment rule was changed.', {
-        env: rule.env,
+        envs: [...new Set([rule.env, patch.env ?? rule.env])],
         ...changeBy(this.#ports, fieldsOf(rule), patch),
       }),
     });

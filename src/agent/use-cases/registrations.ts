@@ -134,7 +134,7 @@ export class Registrations {
     const seenEnv = before.seenEnvs.find((env) => holdsRole(principal, 'operator', env)) ?? before.lastEnv;
     requireRole(principal, 'operator', seenEnv);
     const isRouting = bundleName !== undefined || patch.tags !== undefined;
-    const envs = isRouting ? await this.#requireAssignable(principal, [agentId]) : [];
+    const envs = isRouting ? await this.#requireAssignable(principal, [agentId]) : before.seenEnvs;
     const changed = omitUndefined(patch);
     if (Object.keys(changed).length > 0) {
       const noting = noted(this.#ports, principal, {
