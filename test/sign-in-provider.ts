@@ -108,6 +108,12 @@ export class SignInProvider {
 /** A browser: follows redirects of hub and provider, and keeps the cookies of each. */
 export class Browser {
   readonly #jars = new Map<string, Map<string, string>>();
+  readonly #headers: { readonly [name: string]: string };
+
+  /** @param headers of each request beside its cookies */
+  constructor(headers: { readonly [name: string]: string } = {}) {
+    this.#headers = headers;
+  }
 
   cookies(origin: string): string {
     const jar = this.#jars.get(origin) ?? new Map();
@@ -131,7 +137,8 @@ export class Browser {
   /** One request, whose cookies are kept. */
   async get(url: string): Promise<Response> {
     const { origin } = new URL(url);
-    const answer = await fetch(url, { redirect: 'manual', headers: { Cookie: this.cookies(origin) } });
+    const headers = { ...this.#headers, Cookie: this.cookies(origin) };
+    const answer = await fetch(url, { redirect: 'manual', headers });
     const jar = this.#jars.get(origin) ?? new Map<string, string>();
     this.#jars.set(origin, jar);
     for (const text of answer.headers.getSetCookie()) {

@@ -106,7 +106,7 @@ describe('through the provider', () => {
     expect(await refused.answer.text()).toContain('Link account');
 
     const own = await hub.login('cyd@acme.example', password);
-    const browser = new Browser();
+    const browser = new Browser({ 'Sec-Fetch-Site': 'same-origin' });
     browser.set(hub.url, own);
     const linked = await signIn('cyd', '/auth/oidc?link=1', browser);
     expect(linked.url).toBe(`${hub.url}/dashboard/`);
@@ -123,6 +123,25 @@ describe('through the provider', () => {
     const token = String(invited.body.invite_url).split('#invite=')[1];
     const late = await hub.call('POST', '/api/v1/auth/invite', { body: { token, password } });
     expect(late.status).toBe(401);
+  });
+
+  it('an account is linked only from a page of the hub, because any page can send a browser there', async () => {
+    const statusWith = async (headers: { [name: string]: string }) => {
+      const browser = new Browser(headers);
+      browser.set(hub.url, admin);
+      return (await browser.get(`${hub.url}/auth/oidc?link=1`)).status;
+    };
+    const settingsPage = `${hub.url}/dashboard/me/security`;
+    expect(await statusWith({ 'Sec-Fetch-Site': 'same-origin' })).toBe(302);
+    // Of browsers that name no site.
+    expect(await statusWith({ Referer: settingsPage })).toBe(302);
+    expect(await statusWith({ Origin: hub.url })).toBe(302);
+    for (const site of ['cross-site', 'same-site', 'none'])
+      expect(await statusWith({ 'Sec-Fetch-Site': site, Referer: settingsPage })).toBe(403);
+    for (const page of ['https://evil.example/', `https://evil.example/?${settingsPage}`, 'no page'])
+      expect(await statusWith({ Referer: page })).toBe(403);
+    expect(await statusWith({ Origin: 'null', Referer: settingsPage })).toBe(403);
+    expect(await statusWith({})).toBe(403);
   });
 
   it('needs the state that it gave: none, another one, or the same again is one 401 page', async () => {

@@ -75,13 +75,26 @@ export function loginCookies(hub: Hub, { token, userId }: NewLogin, request: Req
   return [cookie, deviceCookie(hub, userId, device)];
 }
 
+/** True for the address, or the origin, of a page of the hub. */
+function isOwnPage({ settings }: Hub, request: Request, address: string | null): boolean {
+  const page = address !== null && URL.canParse(address) ? new URL(address) : null;
+  const isOwnHost = page?.host === request.header('host')?.toLowerCase();
+  return page !== null && (isOwnHost || page.origin === new URL(settings.baseUrl).origin);
+}
+
+/**
+ * True for a navigation that a page of the hub began; browsers send cookies with those of other pages as well. Browsers
+ * that name no site name the page.
+ */
+export function isFromOwnPage(hub: Hub, request: Request): boolean {
+  const site = request.header('sec-fetch-site');
+  if (site !== null) return site === 'same-origin';
+  return isOwnPage(hub, request, request.header('origin') ?? request.header('referer'));
+}
+
 /** @throws HubError origin_refused */
-function requireOwnOrigin({ settings }: Hub, request: Request): void {
-  const origin = request.header('origin') ?? '';
-  const own = URL.canParse(origin) ? new URL(origin) : null;
-  const isOwn =
-    own?.host === request.header('host')?.toLowerCase() || own?.origin === new URL(settings.baseUrl).origin;
-  if (own && isOwn) return;
+function requireOwnOrigin(hub: Hub, request: Request): void {
+  if (isOwnPage(hub, request, request.header('origin'))) return;
   throw new HubError(
     'origin_refused',
     'The sign-in request comes from another origin. Open the sign-in link in a browser.',

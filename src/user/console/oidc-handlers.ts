@@ -7,7 +7,7 @@ import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { OidcLogins } from '../use-cases/oidc-logins.ts';
-import { loginCookies } from './login-handlers.ts';
+import { isFromOwnPage, loginCookies } from './login-handlers.ts';
 import type { oidcRoutes } from './oidc-routes.ts';
 
 /** Seconds; as long as somebody may take at the provider. */
@@ -48,6 +48,11 @@ export const oidc: Handlers<typeof oidcRoutes> = {
   },
 
   async oidcSignIn(hub, { query }, _caller, request) {
+    if (query.link !== undefined && !isFromOwnPage(hub, request))
+      throw new HubError(
+        'origin_refused',
+        'The request comes from another page. In the console, open Settings and press Link account.',
+      );
     const token = query.link === undefined ? null : (loginToken(hub, request) ?? '');
     const { url, state } = await oidcOf(hub).begin({ returnTo: query.return_to ?? null, token });
     return new Reply(null, {

@@ -44,7 +44,14 @@ export const oidcRoutes = routes({
       'Go to the identity provider; with link=1, to link the account there to the person who is signed in',
     query: z.object({ return_to: text(2048).optional(), link: z.literal('1').optional() }),
     status: 302,
-    errors: ['not_found', 'unauthenticated', 'validation_failed', 'rate_limited', 'unavailable'],
+    errors: [
+      'not_found',
+      'unauthenticated',
+      'origin_refused',
+      'validation_failed',
+      'rate_limited',
+      'unavailable',
+    ],
   },
   oidcCallback: {
     ...shared,
