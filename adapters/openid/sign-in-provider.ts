@@ -20,6 +20,8 @@ export interface SignInProviderOptions {
 }
 
 const documentMs = 5 * 60_000;
+/** Time after a failure in which the document is not fetched again, in milliseconds. */
+const pauseMs = 5_000;
 const timeoutMs = 5_000;
 const maxBytes = 256 * 1024;
 /** Loaded when somebody signs in: most hubs have no provider. */
@@ -34,6 +36,8 @@ class OpenidProvider implements SignInProvider {
   readonly #clock: Clock;
   readonly #log: Log;
   #document: { readonly metadata: Openid.ServerMetadata; readonly until: number } | null = null;
+  #fetching: Promise<Openid.ServerMetadata> | null = null;
+  #failedAt = Number.NEGATIVE_INFINITY;
   readonly #isPlain: boolean;
 
   constructor(options: SignInProviderOptions) {
@@ -80,6 +84,7 @@ class OpenidProvider implements SignInProvider {
   }
 
   #away(err: unknown): HubError {
+    this.#failedAt = this.#clock.monotonic();
     this.#log.warn({ err, issuer: this.#issuer }, 'the identity provider does not answer a sign-in');
     return outageOf('signInProviderAway');
   }
@@ -100,7 +105,17 @@ class OpenidProvider implements SignInProvider {
   }
 
   async #metadata(): Promise<Openid.ServerMetadata> {
-    if (this.#document && this.#clock.monotonic() < this.#document.until) return this.#document.metadata;
+    const now = this.#clock.monotonic();
+    if (this.#document && now < this.#document.until) return this.#document.metadata;
+    // While the provider is away, sign-ins do not each wait for it.
+    if (now - this.#failedAt < pauseMs) throw outageOf('signInProviderAway');
+    this.#fetching ??= this.#discover().finally(() => {
+      this.#fetching = null;
+    });
+    return this.#fetching;
+  }
+
+  async #discover(): Promise<Openid.ServerMetadata> {
     const openid = await library();
     const configuration = await openid
       .discovery(new URL(this.#issuer), this.#clientId, this.#clientSecret, undefined, {

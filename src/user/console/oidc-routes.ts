@@ -38,6 +38,9 @@ export const oidcRoutes = routes({
   },
   oidcSignIn: {
     ...shared,
+    // Nobody guesses anything with it.
+    limit: 'standard',
+    limits: [],
     method: 'GET',
     path: '/auth/oidc',
     summary:
