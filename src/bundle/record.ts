@@ -31,7 +31,10 @@ const versionFields = {
   version: field(z.number().int()),
   /** Hex SHA-256 of exactly the bytes that were uploaded. */
   revisionHash: field(z.string()),
-  /** Signature of its newest deployment; null until deployed. 128 hex characters. */
+  /**
+   * Signature of its newest deployment; null until deployed, and for people who see only environments without it. 128
+   * hex characters.
+   */
   signature: field(z.string().nullable(), { name: 'signature_hex' }),
   sourceHubSlug: field(z.string().nullable(), noSource),
   sourceHubRevision: field(z.string().nullable(), noSource),

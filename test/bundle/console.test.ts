@@ -25,6 +25,20 @@ const deploy = async (name: string, version: number, env: Env = 'production', by
   (await t.call('deployBundle', { ...at(name, version), body: { env } }, by)).body;
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
+it('shows no signature of a version to people who see none of the environments that run it', async () => {
+  const first = await upload(bundleYaml('team'));
+  await deploy('team', first.version);
+  const signatures = async (env: Env) => {
+    const person: UserCaller = { ...user, roles: [{ role: 'viewer', env }] };
+    const list = await t.call('listBundleVersions', { params: { name: 'team' } }, person);
+    const one = await t.call('getBundleVersion', at('team', first.version), person);
+    return [list.body[0]?.signature_hex, one.body.signature_hex];
+  };
+  expect(await signatures('staging')).toEqual([null, null]);
+  const signature = expect.stringMatching(/^[0-9a-f]{128}$/);
+  expect(await signatures('production')).toEqual([signature, signature]);
+});
+
 describe('an upload', () => {
   it('is the next version of the bundle that its metadata names, byte for byte, and is announced', async () => {
     const yaml = '# kept: é\r\n"metadata": {name: team}\n\n';

@@ -28,6 +28,33 @@ function asSeen(bundle: BundleSummary, current: readonly Deployment[]): BundleSu
   };
 }
 
+/**
+ * A version for somebody who sees these current deployments and no others: a signature that none of them has would show
+ * that it was deployed elsewhere.
+ */
+const asDeployed = (
+  principal: Principal,
+  bundle: BundleVersion,
+  current: readonly Deployment[],
+): BundleVersion =>
+  visibleEnvs(principal) === null || current.some(({ version }) => version === bundle.version)
+    ? bundle
+    : { ...bundle, signature: null };
+
+/** The current deployments of a name, in all environments that the principal sees. */
+export async function currentOf(
+  { deployments }: Pick<AppPorts['store'], 'deployments'>,
+  principal: Principal,
+  name: string,
+): Promise<readonly Deployment[]> {
+  const current = await Promise.all(
+    environments
+      .filter((env) => seesEnv(principal, env))
+      .map((env) => deployments.getCurrent(principal.tenantId, env, name)),
+  );
+  return current.flatMap((one) => one ?? []);
+}
+
 type Ports = Pick<AppPorts, 'store' | 'evaluator' | 'clock' | 'secrets'> & {
   readonly inspector: Inspector;
   readonly uploads: Uploads;
@@ -76,20 +103,22 @@ export class Bundles {
     page: PageRequest,
   ): Promise<Page<{ readonly bundle: BundleVersion; readonly deployedEnvs: readonly Env[] }>> {
     const { tenantId } = principal;
-    const [versions, ...current] = await Promise.all([
-      this.#ports.store.bundles.listVersions(tenantId, name, page),
-      ...environments
-        .filter((env) => seesEnv(principal, env))
-        .map((env) => this.#ports.store.deployments.getCurrent(tenantId, env, name)),
+    const { store } = this.#ports;
+    const [versions, current] = await Promise.all([
+      store.bundles.listVersions(tenantId, name, page),
+      currentOf(store, principal, name),
     ]);
     if (versions.items.length === 0 && !(await this.#newestOf(tenantId, name))) {
       throw notFound(`Bundle '${name}' not found`);
     }
     const envsOf = (version: number): Env[] =>
-      current.flatMap((deployment) => (deployment?.version === version ? [deployment.env] : [])).sort();
+      current.flatMap((deployment) => (deployment.version === version ? [deployment.env] : [])).sort();
     return {
       ...versions,
-      items: versions.items.map((bundle) => ({ bundle, deployedEnvs: envsOf(bundle.version) })),
+      items: versions.items.map((bundle) => ({
+        bundle: asDeployed(principal, bundle, current),
+        deployedEnvs: envsOf(bundle.version),
+      })),
     };
   }
 
@@ -119,10 +148,11 @@ export class Bundles {
 
   /** With an environment, only the version that it runs now exists. @throws HubError not_found */
   async getVersion(principal: Principal, name: string, version: number): Promise<BundleVersion> {
+    const { store } = this.#ports;
     await this.#requireVisible(principal, name, version);
-    const bundle = await this.#ports.store.bundles.getVersion(principal.tenantId, name, version);
+    const bundle = await store.bundles.getVersion(principal.tenantId, name, version);
     if (!bundle) throw absent(name, version);
-    return bundle;
+    return asDeployed(principal, bundle, await currentOf(store, principal, name));
   }
 
   /** The bytes as uploaded, for the same principals as `getVersion`. @throws HubError not_found */

@@ -7,7 +7,7 @@ import type { Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { BundleOutline } from '../../evaluation/port/evaluator.ts';
 import { requireRole, seesEnv, visibleEnvs } from '../../shared/access.ts';
 import { HubError, notFound, refused } from '../../shared/error.ts';
-import { type Env, environments } from '../../shared/ids.ts';
+import type { Env } from '../../shared/ids.ts';
 import type { Page, PageRequest } from '../../shared/ports/page.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
@@ -15,6 +15,7 @@ import { documentKindOf } from '../../shared/vocabulary.ts';
 import type { Environments } from '../../tenant/use-cases/environments.ts';
 import type { BundleVersion } from '../record.ts';
 import { type Finding, findingText, isError } from '../rules/finding.ts';
+import { currentOf } from './bundles.ts';
 import type { Inspector } from './inspection.ts';
 import type { Uploads } from './uploads.ts';
 
@@ -244,12 +245,7 @@ export class Rulesets {
 
   /** The current deployments of a name, in all environments that the principal sees. */
   async #currentOf(principal: Principal, name: string): Promise<readonly Deployment[]> {
-    const current = await Promise.all(
-      environments
-        .filter((env) => seesEnv(principal, env))
-        .map((env) => this.#ports.store.deployments.getCurrent(principal.tenantId, env, name)),
-    );
-    return newestFirst(current.flatMap((one) => one ?? []));
+    return newestFirst(await currentOf(this.#ports.store, principal, name));
   }
 
   async #withDeployments(
