@@ -21,6 +21,15 @@ export function requireAgent(scope: AgentScope, agentId: string): void {
   if (!scopeTest(scope)(agentId)) throw new HubError('forbidden', outsideScope(scope, agentId));
 }
 
+/** For figures that count every agent. @throws HubError forbidden when the key is bound to some agents */
+export function requireAllAgents({ agentPattern }: AgentScope): void {
+  if (agentPattern === null) return;
+  throw new HubError(
+    'forbidden',
+    `This API key is restricted to agents that match '${agentPattern}', and the answer counts all agents. Use a key without a pattern.`,
+  );
+}
+
 /** Error message for a key that is not bound to the agent. */
 export const outsideScope = ({ agentPattern }: AgentScope, agentId: string): string =>
   `This API key is restricted to agents that match '${agentPattern}', and '${agentId}' does not match. Use a key for this agent.`;

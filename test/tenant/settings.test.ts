@@ -125,6 +125,10 @@ it('counts for the overview what the caller sees', async () => {
   expect((await t.call('statsOverview', {}, t.key(user))).body).toEqual(production);
   expect((await t.call('statsOverview', {}, user)).body).toEqual({ ...production, events_24h: 4 });
   expect((await t.call('statsOverview', { query: { env: 'production' } }, user)).body).toEqual(production);
+  await expect(t.call('statsOverview', {}, { ...t.key(user), agentPattern: 'bot-a' })).rejects.toMatchObject({
+    code: 'forbidden',
+    message: expect.stringContaining("agents that match 'bot-a'"),
+  });
   await expect(t.call('statsOverview', { query: { env: 'staging' } }, t.key(user))).rejects.toMatchObject({
     code: 'env_mismatch',
   });

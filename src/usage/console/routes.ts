@@ -49,7 +49,7 @@ export const overviewRoutes = routes({
       next_deadline: instant.nullable().optional(),
     }),
     search: true,
-    errors: ['env_mismatch', 'validation_failed', 'search_timeout', 'rate_limited'],
+    errors: ['env_mismatch', 'forbidden', 'validation_failed', 'search_timeout', 'rate_limited'],
   },
   attention: {
     method: 'GET',

@@ -6,6 +6,7 @@ import type { Rulings } from '../../agent/use-cases/rulings.ts';
 import type { SeriesRange } from '../../event/rules/series.ts';
 import type { SampleRuns } from '../../run/use-cases/samples.ts';
 import { listedEnvs, requireRole, visibleEnvs } from '../../shared/access.ts';
+import { requireAllAgents } from '../../shared/acting-agent.ts';
 import { dayMs, hourMs, minuteMs } from '../../shared/duration.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, environments, isInFilter } from '../../shared/ids.ts';
@@ -72,13 +73,14 @@ export class Statistics {
     this.#ports = ports;
   }
 
-  /** @throws HubError validation_failed for a range that ends before it begins */
+  /** @throws HubError validation_failed for a range that ends before it begins; forbidden for a key of some agents */
   async range(
     principal: Principal,
     { env, since, until }: SeriesRange & { readonly env: Env | null },
   ): Promise<RangeOverview> {
     const { store, actors, clock, sampleRuns } = this.#ports;
     requireRole(principal, 'viewer');
+    requireAllAgents(principal);
     checkRange({ since, until });
     const { tenantId } = principal;
     const visibleEnvs = listedEnvs(principal, env);
@@ -116,9 +118,13 @@ export class Statistics {
     };
   }
 
-  /** @param env null: all environments that the principal sees */
+  /**
+   * @param env null: all environments that the principal sees
+   * @throws HubError forbidden for a key of some agents
+   */
   async overview(principal: Principal, env: Env | null): Promise<Overview> {
     const { clock, rulings, store, sampleRuns } = this.#ports;
+    requireAllAgents(principal);
     const { tenantId } = principal;
     const now = clock.now();
     const envsInSight = listedEnvs(principal, env);
