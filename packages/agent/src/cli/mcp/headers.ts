@@ -81,7 +81,7 @@ export function encodeHeader(text: string): string {
 
 /** The text in the value of a header; null: its encoding is not valid. */
 export function decodeHeader(value: string): string | null {
-  const trimmed = value.replace(/^[ \t]+|[ \t]+$/g, '');
+  const trimmed = value.trim();
   if (!trimmed.startsWith(encodedStart) || !trimmed.endsWith(encodedEnd)) return trimmed;
   const encoded = trimmed.slice(encodedStart.length, trimmed.length - encodedEnd.length);
   const bytes = Buffer.from(encoded, 'base64');
