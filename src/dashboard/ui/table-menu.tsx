@@ -2,17 +2,12 @@
 import { Menu } from '@base-ui/react/menu';
 import type { RowData } from '@tanstack/react-table';
 import type { JSX } from 'react';
+import { csvCell } from '../../shared/csv-cell.ts';
 import { download } from './download.ts';
 import { Icon } from './icons.tsx';
 import { MenuPopup, MenuSwitch, MenuTick } from './menu.tsx';
 import type { Layout } from './table-layout.ts';
 import { type Column, type Model, textOf } from './table-model.ts';
-
-function quoted(text: string): string {
-  // A spreadsheet would run a cell that begins like a formula.
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
 
 export function TableMenu<R extends RowData>({
   name,
@@ -27,10 +22,10 @@ export function TableMenu<R extends RowData>({
 }>): JSX.Element {
   const csv = (): void => {
     const lines = [
-      visibleColumns.map(({ label }) => quoted(label)),
+      visibleColumns.map(({ label }) => csvCell(label)),
       ...model
         .getRowModel()
-        .rows.map(({ original }) => visibleColumns.map((column) => quoted(textOf(column, original)))),
+        .rows.map(({ original }) => visibleColumns.map((column) => csvCell(textOf(column, original)))),
     ];
     download(`${name}.csv`, 'text/csv', lines.map((line) => line.join(',')).join('\n'));
   };

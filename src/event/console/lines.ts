@@ -1,5 +1,6 @@
 // Events as lines of a download: NDJSON, or CSV whose cells no spreadsheet takes for formulas.
 import { bytesPerTurn, turns } from '../../shared/concurrency/event-loop-budget.ts';
+import { csvCell } from '../../shared/csv-cell.ts';
 import type { StoredEvent } from '../record.ts';
 import { render } from './query.ts';
 
@@ -32,18 +33,12 @@ const columns = [
   'payload',
 ] as const;
 
-/**
- * A cell as RFC 4180 writes it. A spreadsheet would run what begins like a formula, also after its own trimming, so
- * such texts get an apostrophe in front.
- */
-export function csvCell(value: unknown): string {
+function cellOf(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const safe = /^\s*[=+\-@\uff0b\uff0d\uff1d\uff20]|^[\t\r\n]/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return csvCell(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-const csvRow = (cells: readonly unknown[]): string => `${cells.map(csvCell).join(',')}\r\n`;
+const csvRow = (cells: readonly unknown[]): string => `${cells.map(cellOf).join(',')}\r\n`;
 
 export const csvHeader = csvRow(columns);
 
