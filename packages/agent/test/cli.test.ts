@@ -205,6 +205,16 @@ describe('reeve-agent check', () => {
     );
   });
 
+  it('writes a line for each problem, whatever its name and its keys contain', async () => {
+    await write('esc\u001b[1A.yaml', bundle(`${never}    "x\\n::error::no\\e[2K": 1\n`));
+    const { code, out } = await run(['check', 'esc\u001b[1A.yaml']);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^esc\\u\{1b\}\[1A\.yaml:\d+:\d+: error: .*x\\u\{a\}::error::no\\u\{1b\}\[2K/);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
+    expect(out).not.toMatch(/[\x00-\x09\x0b-\x1f]/);
+    expect(out).not.toMatch(/^::/m);
+  });
+
   it('writes annotations for a workflow', async () => {
     await write('bad, 1.yaml', bundle(never.replace('args.amount: { gt', 'arg.amount: { gt')));
     const { out } = await run(['check', '--format', 'github', 'bad, 1.yaml']);

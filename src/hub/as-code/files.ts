@@ -5,6 +5,7 @@ import { parseYaml, RuleError, type YamlDocument } from 'reeve-agent/rules';
 import type { z } from 'zod';
 import { maxProblems, sentences } from '../../http/contract/validation.ts';
 import { HubError } from '../../shared/error.ts';
+import { visibleLine } from '../../shared/visible-text.ts';
 
 export const folders = ['contracts', 'compositions', 'bundles'] as const;
 export type FolderName = (typeof folders)[number];
@@ -29,7 +30,7 @@ export interface FilePlace {
 /** One line a problem: file, line and sentence. */
 export type FileProblem = string;
 export const problemAt = ({ file, line }: FilePlace, sentence: string): FileProblem =>
-  `${file}:${line}: ${sentence}`;
+  visibleLine(`${file}:${line}: ${sentence}`);
 
 /** @throws HubError with all problems, when there are any */
 export function refuseProblems(problems: readonly FileProblem[]): void {

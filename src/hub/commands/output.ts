@@ -2,9 +2,11 @@
 
 import { HubError } from '../../shared/error.ts';
 import { snakeKeys } from '../../shared/snake-keys.ts';
+import { visible } from '../../shared/visible-text.ts';
 
+/** For people: names of files and texts of a hub may contain what a terminal obeys. */
 export const say = (text: string): void => {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${visible(text)}\n`);
 };
 
 export const print = (text: string): void => {
@@ -62,7 +64,7 @@ export async function answer(
   if (help !== null) return print(help.trimEnd());
   try {
     const { result, words } = await task();
-    print(json ? JSON.stringify(snakeKeys({ ...result })) : words.join('\n'));
+    print(json ? JSON.stringify(snakeKeys({ ...result })) : visible(words.join('\n')));
   } catch (error) {
     if (!json) throw error;
     const code = error instanceof HubError ? error.code : 'internal';

@@ -99,9 +99,15 @@ export interface Annotation {
   readonly message: string;
 }
 
-/** A line that an editor or a terminal makes a link of: `file:line:column: error: message`. */
+/**
+ * A line that an editor or a terminal makes a link of: `file:line:column: error: message`. Names of files and keys may
+ * contain what a terminal obeys: control characters appear as `\u{1b}`.
+ */
 export const textLine = ({ file, line, column, severity, message }: Annotation): string =>
-  `${file}:${line}:${column}: ${severity}: ${message}`;
+  `${file}:${line}:${column}: ${severity}: ${message}`.replace(
+    /[\p{C}\p{Zl}\p{Zp}]/gu,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`,
+  );
 
 /** A workflow command that GitHub shows beside the line (docs.github.com, "Workflow commands for GitHub Actions"). */
 export function githubLine({ severity, file, line, column, message }: Annotation): string {
