@@ -10,7 +10,12 @@ import { toBsonText } from './form.ts';
 /** Of documents of events (event-filter.ts). */
 type RowFilter = Filter<Document>;
 
-const globPattern = (text: string): string => `^${text.split('*').map(escapeRegExp).join('[\\s\\S]*')}$`;
+/** Takes each inner part where it comes first, without a second look: many wildcards still read a name once. */
+function globPattern(text: string): string {
+  const [head = '', ...rest] = text.split('*').map(escapeRegExp);
+  const inner = rest.slice(0, -1).filter((part) => part !== '');
+  return `^${head}${inner.map((part) => `(?>[\\s\\S]*?${part})`).join('')}[\\s\\S]*${rest.at(-1) ?? ''}$`;
+}
 
 /** A test of a text; of the few texts that are kept as JSON a wildcard takes all, and the scan decides. */
 const valueTest = ({ text, isQuoted }: QueryValue): object =>

@@ -135,6 +135,29 @@ export function eventsQueryContract(name: string, open: Open): void {
       );
     };
 
+    it('looks once at a name, however many wildcards a query has', async () => {
+      const { events: store } = shared.get();
+      const tenantId = uuid();
+      const names = ['a'.repeat(255), `${'a'.repeat(254)}b`];
+      await store.ingest(
+        aBatch(
+          tenantId,
+          names.map((agentId) => anEvent({ agentId })),
+        ),
+      );
+      const endsOf = async (glob: string) => {
+        const filter = narrowedByQuery({ env: null, query: queryOf(`agent:${glob}`) });
+        const { events } = await store.search(tenantId, filter, 10, null);
+        return events.map(({ agentId }) => agentId.at(-1)).sort();
+      };
+      // There are 10^29 ways to place 20 letters among 255.
+      expect(await endsOf(`${'a*'.repeat(20)}c`)).toEqual([]);
+      expect(await endsOf(`${'a*'.repeat(20)}b`)).toEqual(['b']);
+      expect(await endsOf(`*a*${'a'.repeat(254)}`)).toEqual(['a']);
+      expect(await endsOf(`*a*${'a'.repeat(253)}*`)).toEqual(['a', 'b']);
+      expect(await endsOf(`${'a'.repeat(255)}*a`)).toEqual([]);
+    });
+
     it('finds what the language accepts, however long a page and a budget are', async () => {
       const { tenantId, all } = await dataOf();
       const { events: store } = shared.get();
