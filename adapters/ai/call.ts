@@ -50,7 +50,7 @@ function failureOfStatus(status: number): AiError {
 /** A base address that names no path means the first version of the API. */
 export const addressOf = (base: string, path: string): string => {
   const url = new URL(base);
-  const root = url.pathname.replace(/\/+$/, '');
+  const root = url.pathname.replace(/(?<!\/)\/+$/, '');
   return `${url.origin}${root === '' ? '/v1' : root}${path}`;
 };
 

@@ -89,7 +89,7 @@ export type HttpServerChoice = (typeof httpServers)[number];
 function readBaseUrl({ fail }: SettingReader, env: Environment, port: number): string {
   const text = env.BASE_URL?.trim() ?? '';
   if (text === '') return `http://localhost:${port}`;
-  const url = text.replace(/\/+$/, '');
+  const url = text.replace(/(?<!\/)\/+$/, '');
   if (!/^https?:\/\/[^\s/]+/.test(url) || !URL.canParse(url))
     fail('BASE_URL', 'must be an http or https URL');
   else if (!isRoot(new URL(url)))

@@ -99,7 +99,7 @@ export class SettingReader {
 
   /** The address of a server, without slashes at its end. */
   url(name: string): string {
-    const value = this.get(name).replace(/\/+$/, '');
+    const value = this.get(name).replace(/(?<!\/)\/+$/, '');
     if (!/^https?:\/\/[^\s/]/.test(value) || !URL.canParse(value))
       this.fail(name, 'must be an http or https URL');
     return value;

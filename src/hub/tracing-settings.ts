@@ -46,7 +46,7 @@ function readReceiver(get: Get, fail: Fail, signal: 'traces' | 'metrics') {
     return url;
   });
   return {
-    url: own !== '' ? own : base === '' ? '' : `${base.replace(/\/+$/, '')}/v1/${signal}`,
+    url: own !== '' ? own : base === '' ? '' : `${base.replace(/(?<!\/)\/+$/, '')}/v1/${signal}`,
     headers: pairs('OTEL_EXPORTER_OTLP_HEADERS'),
     resource: pairs('OTEL_RESOURCE_ATTRIBUTES'),
     serviceName: get('OTEL_SERVICE_NAME'),

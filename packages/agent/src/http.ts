@@ -200,7 +200,7 @@ export function addressOf(text: string, allowInsecure: boolean): string {
   if (url.username !== '' || url.search !== '' || url.hash !== '') {
     throw new TypeError('option url must have no user, query or fragment');
   }
-  return url.origin + url.pathname.replace(/\/+$/, '');
+  return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '');
 }
 
 /** Reads at most `limit` bytes. @throws Error when an answer is longer and would be parsed */

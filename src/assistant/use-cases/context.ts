@@ -110,7 +110,7 @@ export function oneSentence(text: string, max: number): string {
   const line = text
     .replace(/\s+/gu, ' ')
     .trim()
-    .replace(/^["'`]+|["'`]+$/gu, '');
+    .replace(/^["'`]+|(?<!["'`])["'`]+$/gu, '');
   const [first = line] = /^.*?[.!?](?=\s|$)/u.exec(line) ?? [];
   return first.slice(0, max);
 }

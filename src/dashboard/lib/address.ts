@@ -91,7 +91,7 @@ function withRange({ range, since, until, days, ...search }: Params): Params {
  * @returns the address of today; null if the given one is not of the earlier console
  */
 export function translateOld(path: string, search: Params): Address | null {
-  const plain = path.length > 1 ? path.replace(/\/+$/, '') : path;
+  const plain = path.length > 1 ? path.replace(/(?<!\/)\/+$/, '') : path;
   const translated = earlier[plain]?.(search) ?? null;
   const hasOldRange = ['range', 'since', 'until', 'days'].some((name) => name in search);
   if (translated === null) return hasOldRange ? { path: plain, search: withRange(search) } : null;

@@ -140,7 +140,7 @@ export const explained = (text: string): RuleWord | undefined =>
 function keysAround(before: string): string[] {
   const lines = before.split('\n');
   const last = lines.pop() ?? '';
-  const open = /([\w.]+)\s*:\s*\{[^{}]*$/.exec(last);
+  const open = /(?<![\w.])([\w.]+)\s*:\s*\{[^{}]*$/.exec(last);
   const own = open ? last.slice(0, open.index) : last;
   const keys = open ? [open[1] ?? ''] : [];
   // A dash belongs to the key of its list.

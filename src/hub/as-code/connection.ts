@@ -52,7 +52,7 @@ export function connect(
   const isRefusedForNow = (error: unknown): boolean =>
     error instanceof ConsoleError && refusedForNow.has(error.code);
   return {
-    url: url.replace(/\/+$/, ''),
+    url: url.replace(/(?<!\/)\/+$/, ''),
     read: (call) =>
       ask(
         call,

@@ -54,7 +54,7 @@ function addressOf(url: string | undefined): string | null {
   if (url === undefined) return null;
   if (!/^https?:\/\/[^\s/]/.test(url) || !URL.canParse(url))
     throw new UsageError('--url needs an http or https URL.');
-  return url.replace(/\/+$/, '');
+  return url.replace(/(?<!\/)\/+$/, '');
 }
 
 /** State of the stored data: in a folder, or in servers. */

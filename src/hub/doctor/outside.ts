@@ -10,7 +10,7 @@ const answerMs = 5_000;
 const maxChannels = 50;
 
 async function issuerFinding(issuer: string): Promise<CheckResult> {
-  const url = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`;
+  const url = `${issuer.replace(/(?<!\/)\/+$/, '')}/.well-known/openid-configuration`;
   const response = await fetch(url, { signal: AbortSignal.timeout(answerMs), redirect: 'error' });
   const document = (await response.json()) as { readonly issuer?: unknown };
   if (response.ok && document.issuer === issuer) return ok('issuer', `${issuer} answers.`);

@@ -16,7 +16,7 @@ export function deviceCookie(hub: Hub, userId: string, before: Device | null): s
   const text = JSON.stringify([id, userId, hub.clock.now()]);
   const sealed = Buffer.from(hub.secrets.seal('device', Buffer.from(text)), 'base64').toString('base64url');
   const { pathname, protocol } = new URL(hub.settings.baseUrl);
-  const path = `${pathname.replace(/\/+$/, '')}/api/v1/auth/login`;
+  const path = `${pathname.replace(/(?<!\/)\/+$/, '')}/api/v1/auth/login`;
   const secure = protocol === 'https:' ? '; Secure' : '';
   return `${nameOf(hub)}=${sealed}; Path=${path}; HttpOnly; SameSite=Lax; Max-Age=${deviceMs / 1000}${secure}`;
 }

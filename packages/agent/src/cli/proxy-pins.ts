@@ -66,7 +66,7 @@ export async function proxyPins(
   const pins = new ToolPins({
     server,
     http: plan.hub ? new HubClient(plan.hub).http : null,
-    hubUrl: plan.hub?.url.replace(/\/+$/, '') ?? null,
+    hubUrl: plan.hub?.url.replace(/(?<!\/)\/+$/, '') ?? null,
     mode: mode as PinMode,
     localPins: Object.hasOwn(local, server) ? (local[server] ?? []) : [],
     pinFile: plan.hub ? join(plan.state, `${plan.scope}.tool-pins`, fileNameOf(server)) : null,

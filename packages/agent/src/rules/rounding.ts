@@ -6,7 +6,7 @@ const maxSource = 400;
 /** A number without its sign, exponent and outer zeros. */
 function significant(number: string): string {
   const [digits = ''] = number.split(/e/i);
-  return digits.replace(/\D/g, '').replace(/^0+|0+$/g, '');
+  return digits.replace(/\D/g, '').replace(/^0+|(?<!0)0+$/g, '');
 }
 
 /**

@@ -21,7 +21,7 @@ function draftOf({ tool_name: tool, payload }: Reply<'getEvent'>): FormContract 
   const slug = tool
     .toLowerCase()
     .replaceAll(/[^a-z0-9_-]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
+    .replaceAll(/^-+|(?<!-)-+$/g, '')
     .slice(0, 100);
   return {
     contract_id: `deny-${slug || 'call'}`,

@@ -18,7 +18,7 @@ const mayBeNumber = (text: string): boolean => /^[-+.\de]+$/i.test(text);
 /** The digits of a number wherever its point stands; empty if no digit is certain. */
 function numberPattern(text: string): string {
   if (/e/i.test(text)) return '';
-  const digits = text.replace(/\D/g, '').replace(/^0+|0+$/g, '');
+  const digits = text.replace(/\D/g, '').replace(/^0+|(?<!0)0+$/g, '');
   return [...digits].join('\\.?');
 }
 

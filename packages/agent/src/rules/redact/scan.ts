@@ -61,7 +61,7 @@ export class SecretScan {
     const isFlag = word[0] === '-' && /[\s"'`=(;&|,[]/.test(this.text[start - 1] ?? ' ');
     const forms = formsByTrigger.get(isFlag ? '-' : word.toLowerCase());
     if (this.#tryForms(forms, isFlag ? start : start + word.length, 'any')) return;
-    const end = start + word.replace(/-+$/, '').length;
+    const end = start + word.replace(/(?<!-)-+$/, '').length;
     const strength = this.judges.ofWord(word, this.text, end);
     if (strength !== 'none') this.#nameEnd = end;
     if (strength === 'none') this.#readNear(start);
@@ -84,7 +84,7 @@ export class SecretScan {
   #readNear(start: number): void {
     if (start - this.#nameEnd > reach || start < this.#kept) return;
     const value = this.#at(candidate, start)?.[0] ?? '';
-    const words = this.text.slice(this.#nameEnd, start).replace(/\\+(?=["'`])/g, '');
+    const words = this.text.slice(this.#nameEnd, start).replace(/(?<!\\)\\+(?=["'`])/g, '');
     const isWhole = !/[\w+/=.-]/.test(this.text[start - 1] ?? '');
     if ((looksChosen(value) && between.some((form) => form.test(words))) || (isWhole && looksDrawn(value)))
       this.#hide(start, start + value.length);
