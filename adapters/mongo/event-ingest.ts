@@ -117,12 +117,14 @@ export class EventIngest {
   }
 
   /**
-   * Records the decisions of a batch; ids prevent a second record. Called before the batch takes its tokens out of the
-   * runs: a token that stays is a sign of entries that may be missing, too.
+   * Records the decisions that a batch stored; ids prevent a second record. Called before the batch takes its tokens
+   * out of the runs: a token that stays is a sign of entries that may be missing, too.
+   * @param eventIds by the place of each event or repeat that stored something
    */
-  async #recordRuns(batch: EventBatch): Promise<void> {
+  async #recordRuns(batch: EventBatch, eventIds: ReadonlyMap<number, string>): Promise<void> {
     if (batch.sample) return;
-    await this.#audit.append(batch.events.flatMap((event) => runNote(event, batch, sha256) ?? []));
+    const stored = batch.events.filter((_, place) => eventIds.has(place));
+    await this.#audit.append(stored.flatMap((event) => runNote(event, batch, sha256) ?? []));
   }
 
   /** Inserts a batch; events that are stored already get the outcomes that the batch adds. */
@@ -148,7 +150,7 @@ export class EventIngest {
     // No agent will send the events that these repeat again, so exports must contain them.
     await this.#exportLog.settle(batch.tenantId, stored);
     for (const { place, id } of inserted) eventIds.set(place, id);
-    await this.#recordRuns(batch);
+    await this.#recordRuns(batch, eventIds);
     const isInserted = new Set(inserted.map(({ place }) => place));
     if (open)
       await this.#projection.finish(

@@ -263,6 +263,20 @@ export function runsContract(name: string, open: Open): void {
       expect(await store.audit.list(tenantId, none, null, 9)).toEqual(entries);
     });
 
+    it('records no decision of a repeat from another environment, which adds nothing to its call', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const call = ofSession('s', { callId: `${tenantId}/1`, verdict: 'call_allowed', timestamp: t0 });
+      const denied = { ...call, verdict: 'call_denied' };
+      const none = { from: null, to: null, actor: null, actions: null, subjects: null };
+      const entries = async () => (await store.audit.list(tenantId, none, null, 9)).map(({ entry }) => entry);
+      await store.events.ingest(aBatch(tenantId, [call]));
+      await store.events.ingest(aBatch(tenantId, [denied], { env: 'development' }));
+      expect(await entries()).toEqual([]);
+      await store.events.ingest(aBatch(tenantId, [denied]));
+      expect(await entries()).toMatchObject([{ action_type: 'run.blocked', details: { env: 'production' } }]);
+    });
+
     it('records which key reported a decision, whatever agent the event names', async () => {
       const store = shared.get();
       const tenantId = uuid();
