@@ -19,7 +19,7 @@ import type { ExportLog } from './export-log.ts';
 import type { ExportRemovals } from './export-removals.ts';
 import { inEnvs, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
-import type { RunRow } from './run-projection.ts';
+import { idleSince, type RunRow } from './run-projection.ts';
 import { idAfter, type RisingIds, seqAt, seqBefore } from './uuidv7.ts';
 
 /** The server itself ends what takes longer. */
@@ -45,7 +45,7 @@ async function removeEvents(
     .limit(limit)
     .toArray();
   if (rows.length === 0) {
-    await runs.deleteMany({ tenantId, receivedAt: { $lt: before } });
+    await runs.deleteMany({ tenantId, ...idleSince(before) });
     return 0;
   }
   await removals.note(tenantId, rows);

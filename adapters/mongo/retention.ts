@@ -12,7 +12,7 @@ import type { DeliveryRow } from './deliveries.ts';
 import type { EventRow } from './event-filter.ts';
 import type { ExportRemovals } from './export-removals.ts';
 import { fromBsonText } from './form.ts';
-import { type RunRow, runId } from './run-projection.ts';
+import { idleSince, type RunRow, runId } from './run-projection.ts';
 
 /** Counts of a tenant that no audit entry has yet. */
 export interface RetentionRow extends Partial<RetentionCounts> {
@@ -109,7 +109,7 @@ class RetentionSlices {
       if (kind === 'approvals')
         await this.#collections.approvalArgs.deleteMany({ tenantId, _id: { $in: [...ids] } });
       // A run that had something since the slice was read stays.
-      const still = kind === 'runs' ? { receivedAt: { $lt: before } } : {};
+      const still = kind === 'runs' ? (idleSince(before) as Filter<Document>) : {};
       removed = (await collection.deleteMany({ _id, tenantId, ...still })).deletedCount;
     }
     if (removed > 0 && kind === 'events') await this.#collections.removals.removeEmptyLinks(tenantId);
@@ -185,7 +185,7 @@ class RetentionSlices {
     const live = new Set<string>();
     for (let from = 0; from < ids.length; from += runsAtOnce) {
       const rows = this.#collections.runs.find(
-        { _id: { $in: ids.slice(from, from + runsAtOnce) }, receivedAt: { $gte: before } },
+        { _id: { $in: ids.slice(from, from + runsAtOnce) }, $nor: [idleSince(before)] },
         { projection: { _id: 1 }, ...bounded },
       );
       for await (const { _id } of rows) live.add(_id);
@@ -209,7 +209,7 @@ class RetentionSlices {
     const ids = [...new Set(slice.flatMap(({ run }) => run ?? []))];
     if (ids.length === 0) return new Set();
     await this.#collections.runs.updateMany(
-      { _id: { $in: ids }, receivedAt: { $lt: before }, trimmed: { $exists: false } },
+      { _id: { $in: ids }, ...idleSince(before), trimmed: { $exists: false } },
       { $set: { trimmed: true } },
     );
     return this.#liveRuns(ids, before);

@@ -3,7 +3,7 @@
 // is from a process that died in between. A process that meets such a token, or finds its own taken away, counts the
 // run again from all its events.
 import { hash } from 'node:crypto';
-import type { Collection } from 'mongodb';
+import type { Collection, Filter } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
 import type { EventInput, StoredEvent } from '../../src/event/record.ts';
@@ -65,6 +65,12 @@ export const repairedAtOnce = 20;
 export const runId = (tenantId: string, agentId: string, sessionId: string): string =>
   toBsonText(JSON.stringify([tenantId, agentId, sessionId]));
 
+/** Runs that received nothing at `before` or later, and are touched by no batch from then on that is under way. */
+export const idleSince = (before: number): Filter<RunRow> => ({
+  receivedAt: { $lt: before },
+  'open.at': { $not: { $gte: before } },
+});
+
 export const factsIn = ({ facts }: RunRow): RunFacts | null =>
   facts === undefined ? null : (JSON.parse(facts) as RunFacts);
 
@@ -122,11 +128,13 @@ export class RunProjection {
     if (row === null) return true;
     const { tenantId, agentId, sessionId } = row;
     let facts: RunFacts | null = null;
+    let lastReceivedAt = row.receivedAt;
     const notes: AuditNote[] = [];
     // Entries are missing of batches at most whose tokens are there.
     const since = row.open.reduce((first, { at }) => Math.min(first, at), Number.POSITIVE_INFINITY);
-    const add = (reported: RunFacts): void => {
+    const add = (reported: RunFacts, receivedAt: number): void => {
       facts = facts === null ? reported : joinFacts(facts, reported);
+      lastReceivedAt = Math.max(lastReceivedAt, receivedAt);
     };
     const record = (
       event: EventInput,
@@ -147,21 +155,25 @@ export class RunProjection {
       const event = toEvent(one);
       const place = { seq: event.seq, id: event.id };
       if (one.agentId === agentId && one.session === sessionId) {
-        add(factsOf(event, { ...place, receivedAt: one.receivedAt, env: one.env as Env }));
-        record(event, one, one.receivedAt, one.reporter);
+        const { receivedAt } = one;
+        add(factsOf(event, { ...place, receivedAt, env: one.env as Env }), receivedAt);
+        record(event, one, receivedAt, one.reporter);
       }
       for (const outcome of one.outcomes) {
         if (outcome.agent !== agentId || outcome.session !== sessionId || outcome.facts === undefined)
           continue;
-        add(placedAt(JSON.parse(outcome.facts) as RunFacts, event.seq, event.id));
-        record(asReported(event, outcome), one, outcome.receivedAt ?? one.receivedAt, outcome.reporter);
+        const receivedAt = outcome.receivedAt ?? one.receivedAt;
+        add(placedAt(JSON.parse(outcome.facts) as RunFacts, event.seq, event.id), receivedAt);
+        record(asReported(event, outcome), one, receivedAt, outcome.reporter);
       }
     }
     await this.#audit.append(notes);
-    const $set =
-      facts === null ? { rev: row.rev + 1, open: [] } : { ...this.#factsUpdate(row, facts), open: [] };
+    const counted = facts === null ? { rev: row.rev + 1 } : this.#factsUpdate(row, facts);
     // Equal lists: a batch that left its token since the read may have stored events that were read, or not.
-    const { matchedCount } = await this.#runs.updateOne({ _id: id, rev: row.rev, open: row.open }, { $set });
+    const { matchedCount } = await this.#runs.updateOne(
+      { _id: id, rev: row.rev, open: row.open },
+      { $set: { ...counted, open: [] }, $max: { receivedAt: lastReceivedAt } },
+    );
     return matchedCount === 1;
   }
 
@@ -173,7 +185,6 @@ export class RunProjection {
   ): Promise<OpenBatch> {
     const mark = {
       $push: { open: { batch: token, at: receivedAt } },
-      $max: { receivedAt },
       // Its approval may have made the run of the sample.
       ...(sample ? { $set: { sample: true } } : {}),
     };
@@ -202,11 +213,12 @@ export class RunProjection {
   }
 
   /** Joins what the batch stored to its runs. Once it resolves, they are no further behind than their events. */
-  async finish({ token, tenantId }: OpenBatch, parts: readonly RunPart[]): Promise<void> {
+  async finish({ token, tenantId, receivedAt }: OpenBatch, parts: readonly RunPart[]): Promise<void> {
     let left = new Map(parts.map((part) => [runId(tenantId, part.agentId, part.sessionId), part]));
     for (let attempt = 0; left.size > 0; attempt++) {
       if (attempt === attempts) throw unavailable();
       const rows = await this.#runs.find({ _id: { $in: [...left.keys()] } }).toArray();
+      const ids: string[] = [];
       const writes = [];
       const again = new Map<string, RunPart>();
       for (const row of rows) {
@@ -219,23 +231,33 @@ export class RunProjection {
           if (!(await this.recount(row._id))) again.set(row._id, part);
           continue;
         }
-        const before = factsIn(row);
-        const facts = before && part.facts ? joinFacts(before, part.facts) : (part.facts ?? before);
-        const update = {
-          $pull: { open: { batch: token } },
-          ...(part.facts && facts ? { $set: this.#factsUpdate(row, facts) } : {}),
-        };
         again.set(row._id, part);
-        writes.push({ updateOne: { filter: { _id: row._id, rev: row.rev, 'open.batch': token }, update } });
+        ids.push(row._id);
+        writes.push(this.#closing(row, part.facts, token, receivedAt));
       }
       if (writes.length > 0) {
-        const { matchedCount } = await this.#runs.bulkWrite(writes, { ordered: false });
-        const ids = writes.map(({ updateOne }) => updateOne.filter._id);
-        const missed = new Set(matchedCount === ids.length ? [] : await this.#marked(ids, token));
+        const { matchedCount, deletedCount } = await this.#runs.bulkWrite(writes, { ordered: false });
+        const hasAll = matchedCount + deletedCount === ids.length;
+        const missed = new Set(hasAll ? [] : await this.#marked(ids, token));
         for (const id of ids) if (!missed.has(id)) again.delete(id);
       }
       left = again;
     }
+  }
+
+  /** The write that takes a batch's token out of a run, and joins its facts. */
+  #closing(row: RunRow, added: RunFacts | null, token: string, receivedAt: number) {
+    const { _id, rev, open } = row;
+    // The batch made the run, and adds nothing to it.
+    if (added === null && row.lastAt === undefined && open.length === 1)
+      return { deleteOne: { filter: { _id, rev, open, lastAt: { $exists: false } } } };
+    const before = factsIn(row);
+    const facts = before && added ? joinFacts(before, added) : added;
+    const update = {
+      $pull: { open: { batch: token } },
+      ...(facts ? { $set: this.#factsUpdate(row, facts), $max: { receivedAt } } : {}),
+    };
+    return { updateOne: { filter: { _id, rev, 'open.batch': token }, update } };
   }
 
   /** The fields that an update sets for these facts. */

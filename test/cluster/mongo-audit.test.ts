@@ -201,6 +201,14 @@ it('a node that died between its events and what follows from them leaves both t
     );
     await store.events.ingest(aBatch(tenantId, [asked, granted]));
     expect(await wholeChain(store, tenantId)).toHaveLength(2);
+    // A batch under way keeps its run, and a run that is counted again has the time of what it received.
+    const runs = db.collection('runs');
+    const receivedAt = t0 + 60_000;
+    await runs.updateOne({}, { $set: { open: [{ batch: 'dead', at: receivedAt }], receivedAt: 0 } });
+    const remove = () => store.retention.remove(tenantId, 'runs', t0, null, 9);
+    expect(await remove()).toMatchObject({ removed: 0 });
+    await store.runs.get(tenantId, key, t0);
+    expect(await runs.findOne({})).toMatchObject({ open: [], receivedAt });
   } finally {
     await client.close();
     await store.close();

@@ -119,6 +119,31 @@ export function retentionContract(name: string, open: Open): void {
       expect(await runOf(tenantId, 'live')).not.toBeNull();
     });
 
+    it('keeps no run for a repeat that adds nothing, and makes none for it', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = ofSession('s', { callId: 'c' });
+      await ingest(tenantId, t0, [event]);
+      await ingest(tenantId, t0 + 10, [event]);
+      await ingest(tenantId, t0 + 10, [ofSession('other', { callId: 'c' })]);
+      expect(await store.retention.count(tenantId, 'runs', t0 + 20)).toBe(1);
+      expect(await store.retention.count(tenantId, 'events', t0 + 5)).toBe(1);
+      expect(await removeAll(store, tenantId, 'events', t0 + 5)).toBe(1);
+      expect(await removeAll(store, tenantId, 'runs', t0 + 5)).toBe(1);
+      expect(await runOf(tenantId, 's')).toBeNull();
+    });
+
+    it('keeps a run for the outcome that a repeat adds', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const event = ofSession('s', { callId: 'c', verdict: 'call_asked' });
+      await ingest(tenantId, t0, [event]);
+      await ingest(tenantId, t0 + 10, [{ ...event, verdict: 'call_approval_granted' }]);
+      expect(await removeAll(store, tenantId, 'events', t0 + 10)).toBe(0);
+      expect(await removeAll(store, tenantId, 'runs', t0 + 10)).toBe(0);
+      expect(await removeAll(store, tenantId, 'runs', t0 + 11)).toBe(1);
+    });
+
     it('keeps the events of a run with an approval that ended at the cutoff or later', async () => {
       const store = shared.get();
       const tenantId = uuid();
