@@ -130,12 +130,14 @@ export class EventIngest {
   /** Inserts a batch; events that are stored already get the outcomes that the batch adds. */
   async #write(batch: EventBatch, token: string): Promise<StoredBatch> {
     const { firsts, repeats } = splitRepeats(batch);
-    const fresh = firsts.flatMap((place) => {
-      const event = batch.events[place];
-      return event ? [{ place, event, id: this.#nextId(batch.receivedAt) }] : [];
-    });
     const touched = runsIn(batch.events);
     const open = touched.length > 0 ? await this.#projection.begin(batch, touched, token) : null;
+    // Readers of arrivals wait so long for an event with an older id (`arrivalSlackMs`) as this insert may take.
+    const now = this.#clock.now();
+    const fresh = firsts.flatMap((place) => {
+      const event = batch.events[place];
+      return event ? [{ place, event, id: this.#nextId(now) }] : [];
+    });
     const rows = fresh.map(({ event, id }) => toEventRow(event, batch, id, batch.sample ? undefined : token));
     const [, refused] = await Promise.all([
       batch.sample ? undefined : this.#exportLog.register(batch.tenantId, token, rows),

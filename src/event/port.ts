@@ -117,8 +117,11 @@ export interface EventCounts {
   readonly activeAgents: number;
 }
 
-/** Time after its receipt at which an event is in its place among the arrivals, in milliseconds. */
-export const arrivalSlackMs = 5_000;
+/**
+ * Time in milliseconds until an event with a `seq` is among the arrivals, or never will be. More than the longest
+ * insert on a store that nodes share: 2 s to choose a server, 4 s for a connection, 8 s for the command.
+ */
+export const arrivalSlackMs = 15_000;
 
 /** The audit events of all tenants. */
 export interface EventStore {
@@ -158,7 +161,7 @@ export interface EventStore {
   get(tenantId: string, id: string): Promise<StoredEvent | null>;
   /**
    * Events with a `seq` above `after`, in its order. Where nodes share the store, an event of another node may appear
-   * below the highest `seq` that was given out, within `arrivalSlackMs` of its receipt.
+   * below the highest `seq` that was given out, at most `arrivalSlackMs` below it.
    */
   listArrivals(tenantId: string, after: number, limit: number): Promise<Arrivals>;
   /** A `seq` that no event is above that was stored until now. */

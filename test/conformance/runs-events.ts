@@ -62,6 +62,16 @@ export function runEventsContract(name: string, open: Open): void {
       expect(found).toHaveLength(1);
     });
 
+    it('arrive when they are stored, however long ago their request came', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const settled = await store.events.settledBy(await store.events.getNewestSeq());
+      const events = Array.from({ length: 5 }, () => ofSession('s'));
+      await store.events.ingest(aBatch(tenantId, events, { receivedAt: Date.now() - 60_000 }));
+      const arrived = await store.events.listArrivals(tenantId, settled, 9);
+      expect(arrived.events.map(({ callId }) => callId)).toEqual(events.map(({ callId }) => callId));
+    });
+
     it('arrive in order, each once, after any place', async () => {
       const store = shared.get();
       const tenantId = uuid();

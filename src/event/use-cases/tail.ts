@@ -7,6 +7,7 @@ import { isInFilter } from '../../shared/ids.ts';
 import type { Following } from '../../shared/ports/broadcast.ts';
 import { pause, type Timer } from '../../shared/ports/clock.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
+import { arrivalSlackMs } from '../port.ts';
 import type { StoredEvent } from '../record.ts';
 import { isWanted, parentSessionOf, sessionOf } from '../rules/decision.ts';
 import type { EventFilter } from '../rules/filter.ts';
@@ -17,7 +18,7 @@ const pageSize = 200;
 const restMs = 50;
 /** Delay between two looks of a reader that received a signal lately: events may still appear among those before. */
 const lookMs = 2_000;
-const lateMs = 12_000;
+const lateMs = arrivalSlackMs;
 /** Delay between two looks of a reader without signals, in milliseconds. */
 const idleLookMs = 30_000;
 /** Lag at which a reader reports lost events and goes on with the newest, in milliseconds. */
