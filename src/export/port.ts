@@ -19,7 +19,8 @@ export interface ExportStore {
   /**
    * Lines behind a place. A reader that continues from the place of any line gets each later line exactly once: nothing
    * appears before a place that was returned. A line is there at the latest 2 s after its write was acknowledged, or
-   * 30 s after the node that wrote it died. The events of the sample run are left out.
+   * 30 s after the node that wrote it died. The events of the sample run are left out. Lines of its approval are for
+   * callers to leave out: it has the same id after a removal, so a store may give them once, or each time.
    * @param after a place of this tenant and kind; null: the beginning
    * @throws HubError bad_request for a place of another store
    */

@@ -2,6 +2,7 @@
 import type { Admission } from '../admission/admission.ts';
 import { noteOf } from '../audit/note.ts';
 import { auditActor, entriesOf } from '../audit/record.ts';
+import type { SampleRuns } from '../run/use-cases/samples.ts';
 import { requireRole, visibleEnvs } from '../shared/access.ts';
 import { pause } from '../shared/ports/clock.ts';
 import { actorName, type Principal } from '../shared/principal.ts';
@@ -58,7 +59,9 @@ const auditBytes = 1024 * 1024;
 
 type Page = Omit<ExportPage, 'end'> & { readonly end: string | null };
 
-type Ports = Pick<AppPorts, 'admission' | 'store' | 'clock' | 'secrets' | 'health'>;
+type Ports = Pick<AppPorts, 'admission' | 'store' | 'clock' | 'secrets' | 'health'> & {
+  readonly sampleRuns: Pick<SampleRuns, 'approvalIdOf'>;
+};
 
 class StreamedExports implements Exports {
   readonly #ports: Ports;
@@ -126,10 +129,12 @@ class StreamedExports implements Exports {
   }
 
   async #readOn(principal: Principal, { kind, after, limit, waitMs }: ExportRequest): Promise<ExportAnswer> {
-    const { clock, health } = this.#ports;
+    const { clock, health, sampleRuns } = this.#ports;
     const { tenantId } = principal;
     const envs = visibleEnvs(principal);
+    const sampleApprovalId = sampleRuns.approvalIdOf(tenantId);
     const isSeen = (line: ExportLine): boolean => {
+      if ('approval' in line && line.approval.id === sampleApprovalId) return false;
       const env = envOfRecord(line);
       return env === null || envs === null || envs.some((one) => one === env);
     };

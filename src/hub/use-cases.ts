@@ -159,7 +159,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   matrices: createFleetMatrices(ports),
   impacts: createImpacts({ ...ports, compositions: published.compositions }),
   eventExports: createEventExports(ports),
-  exports: createExports(ports),
+  exports: createExports({ ...ports, sampleRuns: published.sampleRuns }),
   registrations: new Registrations({
     ...ports,
     environments: published.environments,

@@ -35,6 +35,7 @@ describe('a reader of staging beside many lines of production', () => {
       clock,
       secrets: { uuid: () => '0', token: () => '0' },
       health: { draining: () => false },
+      sampleRuns: { approvalIdOf: () => 'sample' },
     };
     const exports = createExports(ports as unknown as Parameters<typeof createExports>[0]);
     const reader: Principal = {

@@ -10,6 +10,7 @@ import type { RouteDeclaration } from '../../src/http/contract/route.ts';
 import { api } from '../../src/hub/api/console-routes.ts';
 import { hostedApi } from '../../src/hub/api/hosted-routes.ts';
 import type { Env } from '../../src/shared/ids.ts';
+import { anApproval } from '../conformance/fixtures.ts';
 import { makeHub, type Operation, type OperatorCaller, type TestHub, type UserCaller } from '../harness.ts';
 import { itAtNight } from '../runs.ts';
 
@@ -286,6 +287,17 @@ it('has an approval that is decided again at once after a removal', async () => 
   await t.call('hostedDeleteSampleRun', {}, operator);
   await make();
   expect(await decide(body.approval_id)).toBe('approved');
+});
+
+it('is in no export: neither its events nor its approval', async () => {
+  await make();
+  const approval = anApproval({ tenantId: user.tenantId });
+  await t.hub.store.approvals.request(approval);
+  const linesOf = async (operation: 'exportEventLines' | 'exportApprovalLines') =>
+    String((await t.call(operation, {}, user)).body);
+  expect(await linesOf('exportEventLines')).toBe('');
+  const approvals = (await linesOf('exportApprovalLines')).trim().split('\n');
+  expect(approvals.map((line) => JSON.parse(line).data.id)).toEqual([approval.id]);
 });
 
 itAtNight('is made anew when a removal ended half-way', async () => {
