@@ -50,6 +50,7 @@ async function removeEvents(
   }
   await removals.note(tenantId, rows);
   const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
+  await removals.removeEmptyLinks(tenantId, 'events');
   return deletedCount;
 }
 

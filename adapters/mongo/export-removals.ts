@@ -3,6 +3,7 @@
 // the count too high.
 import type { Collection, Filter } from 'mongodb';
 import type { OrderedKind } from '../../src/export/record.ts';
+import type { ApprovalRow } from './approval-rows.ts';
 import type { EventRow } from './event-filter.ts';
 import { type ExportLinkRow, entriesOf } from './export-log.ts';
 
@@ -15,7 +16,7 @@ export interface ExportRemovalRow {
   readonly lastSeq: number;
 }
 
-/** A link without lines goes; so many are looked at after each removal, from the oldest on. */
+/** Links without lines that one command removes. */
 const emptyAtOnce = 20;
 
 type RemovedEvent = Pick<EventRow, '_id' | 'batch'> & {
@@ -28,6 +29,7 @@ export function exportRemovals(
   removals: Collection<ExportRemovalRow>,
   links: Collection<ExportLinkRow>,
   events: Collection<EventRow>,
+  approvals: Collection<ApprovalRow>,
 ) {
   async function add(
     tenantId: string,
@@ -45,6 +47,17 @@ export function exportRemovals(
     );
   }
 
+  /** True if a line of the link has its record. */
+  async function hasLines({ kind, items }: ExportLinkRow): Promise<boolean> {
+    const first = { projection: { _id: 1 } };
+    if (kind === 'approvals') {
+      const ids = items.flatMap(({ approval }) => approval?.id ?? []);
+      return (await approvals.findOne({ _id: { $in: ids } }, first)) !== null;
+    }
+    const ids = items.flatMap((item) => entriesOf(item).map((entry) => entry.slice(0, 36)));
+    return (await events.findOne({ _id: { $in: ids } }, first)) !== null;
+  }
+
   return {
     /** Notes events that will be removed. */
     async note(tenantId: string, rows: readonly RemovedEvent[]): Promise<void> {
@@ -60,15 +73,19 @@ export function exportRemovals(
       await add(tenantId, 'approvals', ids, approvalIds.length * 2);
     },
 
-    /** Removes the oldest links whose events are all gone; the newest link stays, because numbers go on from it. */
-    async removeEmptyLinks(tenantId: string): Promise<void> {
-      const oldest = await links
-        .find({ tenantId, kind: 'events' }, { sort: { seq: 1 }, limit: emptyAtOnce + 1 })
-        .toArray();
-      for (const { _id, items } of oldest.slice(0, -1)) {
-        const ids = items.flatMap((item) => entriesOf(item).map((entry) => entry.slice(0, 36)));
-        if ((await events.findOne({ _id: { $in: ids } }, { projection: { _id: 1 } })) !== null) return;
-        await links.deleteOne({ _id });
+    /** Removes the oldest links whose records are all gone; the newest link stays, because numbers go on from it. */
+    async removeEmptyLinks(tenantId: string, kind: OrderedKind): Promise<void> {
+      for (let mayFollow = true; mayFollow; ) {
+        const oldest = await links
+          .find({ tenantId, kind }, { sort: { seq: 1 }, limit: emptyAtOnce + 1 })
+          .toArray();
+        const empty: string[] = [];
+        for (const link of oldest.slice(0, -1)) {
+          if (await hasLines(link)) break;
+          empty.push(link._id);
+        }
+        if (empty.length > 0) await links.deleteMany({ _id: { $in: empty } });
+        mayFollow = empty.length === emptyAtOnce;
       }
     },
 

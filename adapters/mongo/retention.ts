@@ -112,8 +112,9 @@ class RetentionSlices {
       const still = kind === 'runs' ? (idleSince(before) as Filter<Document>) : {};
       removed = (await collection.deleteMany({ _id, tenantId, ...still })).deletedCount;
     }
-    if (removed > 0 && kind === 'events') await this.#collections.removals.removeEmptyLinks(tenantId);
     if (removed > 0) {
+      if (kind === 'events' || kind === 'approvals')
+        await this.#collections.removals.removeEmptyLinks(tenantId, kind);
       await this.#collections.counts.updateOne(
         { _id: tenantId },
         { $inc: { [kind]: removed, rev: 1 } },

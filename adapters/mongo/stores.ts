@@ -116,7 +116,7 @@ function activityStores(
     { links, events, approvals, batches: db.collection('eventBatches') },
     clock,
   );
-  const removals = exportRemovals(db.collection('exportRemovals'), links, events);
+  const removals = exportRemovals(db.collection('exportRemovals'), links, events, approvals);
   const registrations = db.collection<AgentRow>('agents');
   const seenTimes = new SeenTimes(registrations, clock, log);
   const agents = mongoAgents(registrations, db.collection('reports'), db.collection('leftOut'), seenTimes);

@@ -108,6 +108,40 @@ it('a repeat of a batch that was never registered is in the log, also when the r
   await Promise.all([dead, other].map(({ log }) => log.close()));
 });
 
+it('links without lines go after retention and purges, of events and of approvals, but for the newest', async () => {
+  const database = databases.newName();
+  const store = await databases.open(database);
+  const own = client.db(database).collection<ExportLinkRow>('exportLinks');
+  const seqs = async (tenantId: string, kind: 'events' | 'approvals') =>
+    (await own.find({ tenantId, kind }).sort({ seq: 1 }).toArray()).map(({ seq }) => seq);
+  const [tenantId, other] = [uuid(), uuid()];
+  // More links than one look reads.
+  const count = 25;
+  for (let i = 0; i < count; i++) {
+    await Promise.all(
+      [tenantId, other].map((id) => store.events.ingest(aBatch(id, [anEvent()], { receivedAt: t0 + i }))),
+    );
+    for (const id of [tenantId, other])
+      await expect.poll(() => seqs(id, 'events'), { interval: 2 }).toHaveLength(i + 1);
+  }
+  for (let i = 0; i < 3; i++) {
+    const id = uuid();
+    const request = anApproval({ id, tenantId, sessionId: null, createdAt: t0 + i, deadline: t0 + 50 });
+    await store.approvals.request(request);
+    await store.approvals.expire(tenantId, id, t0 + 60);
+    await store.approvals.announced(tenantId, 'timeout', [id]);
+    await waitForLines(store, tenantId, 'approvals', 2 * i + 2);
+  }
+  const newest = (await seqs(tenantId, 'approvals')).at(-1);
+  await store.retention.remove(tenantId, 'events', t0 + count - 2, null, 100);
+  expect(await seqs(tenantId, 'events')).toEqual([count - 1, count]);
+  await store.retention.remove(tenantId, 'approvals', t0 + count, null, 100);
+  expect(await seqs(tenantId, 'approvals')).toEqual([newest]);
+  while ((await store.events.removeBefore(other, t0 + count, 100)) > 0);
+  expect(await seqs(other, 'events')).toEqual([count]);
+  await store.close();
+});
+
 const wordOf = (line: ExportLine): string => {
   if (line.type === 'event') return line.event.callId;
   if (line.type === 'outcome') return `${line.event.callId}: ${line.outcome.verdict}`;
