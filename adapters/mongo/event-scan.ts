@@ -1,10 +1,11 @@
-// Searches for a text, and for queries that read payloads: the server narrows, and each document that passes is tested
-// here.
+// Searches for a text, for queries that read payloads, and for fields that few events match: the server narrows, and
+// each document that passes is tested here.
 import { BSON, type Collection, type Filter } from 'mongodb';
 import type { EventOrder, EventPage } from '../../src/event/port.ts';
 import { maxSearchMs, type StoredEvent } from '../../src/event/record.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { queryTest } from '../../src/event/rules/query/match.ts';
+import { omitUndefined } from '../../src/shared/omit-undefined.ts';
 import { maxPageBytes } from '../../src/shared/ports/page.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, searchTest, toEvent } from './event-filter.ts';
 import { needleTest } from './event-query.ts';
@@ -14,8 +15,20 @@ type RowFilter = Filter<EventRow>;
 /** Documents of the first window; each is twice as large as the one before. */
 const firstWindow = 1_000;
 const largestWindow = 16_000;
+/** Time of a search, in milliseconds, if the caller chooses none. */
+export const patienceMs = maxSearchMs / 3;
 
-/** Searches in windows of the order, so that it knows how far it came when its time ends. */
+/** The part of a filter whose events an index contains in their order. */
+const orderedPart = ({ agentId, sessionId, runId, since, until }: EventFilter): EventFilter => ({
+  env: null,
+  ...omitUndefined({ agentId, sessionId, runId, since, until }),
+});
+
+/**
+ * Searches in windows of the order, so that it knows how far it came when its time ends. A window has so many events
+ * that match the filter without its text. If few match (`isSparse`), the server finds no end of a window in time: then
+ * it has so many of those that an index contains in their order.
+ */
 export function mongoEventScan(events: Collection<EventRow>) {
   return async (
     tenantId: string,
@@ -23,17 +36,18 @@ export function mongoEventScan(events: Collection<EventRow>) {
     limit: number,
     cursor: string | null,
     order: EventOrder,
-    budgetMs = maxSearchMs / 3,
+    budgetMs = patienceMs,
+    isSparse = false,
   ): Promise<EventPage> => {
     const began = performance.now();
     const { search, ...narrowing } = filter;
-    // Without the text: a window ends after so many documents, whatever the text finds.
-    const base = eventQuery(tenantId, narrowing);
+    const base = eventQuery(tenantId, isSparse ? orderedPart(filter) : narrowing);
     const fits = filter.query === undefined ? () => true : queryTest(filter.query).fits;
     const needles = (filter.query?.terms ?? [])
       .map(needleTest)
       .filter((test) => test !== null) as RowFilter[];
     if (search) needles.push(searchTest(search));
+    if (isSparse) needles.push(eventQuery(tenantId, narrowing));
     const sort = order === 'oldest' ? ({ ts: 1, _id: 1 } as const) : ({ ts: -1, _id: -1 } as const);
     const matching: StoredEvent[] = [];
     let bytes = 0;

@@ -13,10 +13,11 @@ import type { Clock } from '../../src/shared/ports/clock.ts';
 import { mongoEventFigures } from './event-figures.ts';
 import { afterCursor, cursorAfter, type EventRow, eventQuery, toEvent } from './event-filter.ts';
 import { EventIngest } from './event-ingest.ts';
-import { mongoEventScan } from './event-scan.ts';
+import { mongoEventScan, patienceMs } from './event-scan.ts';
 import { mongoEventSeries } from './event-series.ts';
 import type { ExportLog } from './export-log.ts';
 import type { ExportRemovals } from './export-removals.ts';
+import { isOutOfTime } from './failure.ts';
 import { inEnvs, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
 import { idleSince, type RunRow } from './run-projection.ts';
@@ -65,12 +66,32 @@ async function searchEvents(
   budgetMs?: number,
 ): Promise<EventPage> {
   const { query: terms, search } = filter;
-  if (search || (terms && queryTest(terms).needsPayload)) {
-    return scan(tenantId, filter, limit, cursor, order, budgetMs);
+  const isScan = search || (terms && queryTest(terms).needsPayload);
+  try {
+    return isScan
+      ? await scan(tenantId, filter, limit, cursor, order, budgetMs)
+      : await matchingEvents(events, tenantId, filter, limit, cursor, order, budgetMs);
+  } catch (error) {
+    if (!isOutOfTime(error)) throw error;
+    return scan(tenantId, filter, limit, cursor, order, budgetMs, true);
   }
+}
+
+/** A page by one query, which the server ends after the budget. */
+async function matchingEvents(
+  events: Collection<EventRow>,
+  tenantId: string,
+  filter: EventFilter,
+  limit: number,
+  cursor: string | null,
+  order: EventOrder,
+  budgetMs = patienceMs,
+): Promise<EventPage> {
   const query = eventQuery(tenantId, filter);
+  // Zero would be no bound.
+  const maxTimeMS = Math.max(1, Math.ceil(budgetMs));
   const cursorRows = events
-    .find(cursor === null ? query : { $and: [query, afterCursor(cursor, order)] }, bounded)
+    .find(cursor === null ? query : { $and: [query, afterCursor(cursor, order)] }, { maxTimeMS })
     .sort(order === 'oldest' ? { ts: 1, _id: 1 } : { ts: -1, _id: -1 });
   const { items: rows, more } = await pageOf(cursorRows, { limit, offset: 0 }, (row) => row);
   const last = rows.at(-1);

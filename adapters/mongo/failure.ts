@@ -27,6 +27,10 @@ const tooLarge = new Set([10334, 17419, 17420]);
 const duplicateKey = 11000;
 /** The bound that searches have: nothing else has one. */
 const tookTooLong = 50;
+
+/** True for a search that the server ended because of its time. */
+export const isOutOfTime = (error: unknown): boolean =>
+  error instanceof MongoServerError && error.code === tookTooLong;
 /** No connection became free in time. The driver does not export the class. */
 const isPoolTimeout = (error: unknown): boolean =>
   error instanceof MongoError && error.name === 'MongoWaitQueueTimeoutError';
@@ -120,7 +124,7 @@ export function asHubError(thrown: unknown, log: FailureLog): unknown {
     return unavailable();
   }
   if (!(error instanceof MongoError)) return error;
-  if (error instanceof MongoServerError && error.code === tookTooLong) return searchTimeout();
+  if (isOutOfTime(error)) return searchTimeout();
   if (isTooLarge(error)) {
     return new HubError('unprocessable', 'The record is larger than the store allows. Send less data.');
   }

@@ -102,38 +102,43 @@ itAtNight(
   },
 );
 
-it('a search for a text that finds little gives a page with its place when its time ends, and goes on behind', async () => {
-  const name = databases.newName();
-  const store = await databases.open(name);
-  const tenantId = uuid();
-  await store.events.ingest(aBatch(tenantId, [anEvent({ toolName: 'needle', timestamp: t0 })]));
-  const rows = client.db(name).collection<EventRow>('events');
-  const row = await rows.findOne({ tenantId });
-  if (!row) throw new Error('The event is not there.');
-  await rows.insertMany(
-    Array.from({ length: 2_500 }, (_, i) => ({
-      ...row,
-      _id: uuid(),
-      callId: uuid(),
-      toolName: 'hay',
-      ts: t0 + 1 + i,
-    })),
-  );
-  const search = (cursor: string | null) =>
-    store.events.search(tenantId, { env: null, search: 'needle' }, 10, cursor, 'newest', 0);
-  const first = await search(null);
-  expect(first).toMatchObject({ events: [], searchedTo: t0 + 1_501 });
-  const second = await search(first.next);
-  expect(second).toMatchObject({ events: [], searchedTo: t0 + 501 });
-  const ids: string[] = [];
-  for (let cursor = second.next; cursor !== null; ) {
-    const page = await search(cursor);
-    ids.push(...page.events.map(({ id }) => id));
-    cursor = page.next;
-  }
-  expect(ids).toEqual([row._id]);
-  await store.close();
-});
+it.each([
+  ['a text', { env: null, search: 'needle' }],
+  ['a field without an index', { env: null, toolName: 'needle', mode: 'enforce' }],
+])(
+  'a search for %s that finds little gives a page with its place when its time ends, and goes on behind',
+  async (_, filter) => {
+    const name = databases.newName();
+    const store = await databases.open(name);
+    const tenantId = uuid();
+    await store.events.ingest(aBatch(tenantId, [anEvent({ toolName: 'needle', timestamp: t0 })]));
+    const rows = client.db(name).collection<EventRow>('events');
+    const row = await rows.findOne({ tenantId });
+    if (!row) throw new Error('The event is not there.');
+    await rows.insertMany(
+      Array.from({ length: 2_500 }, (_, i) => ({
+        ...row,
+        _id: uuid(),
+        callId: uuid(),
+        toolName: 'hay',
+        ts: t0 + 1 + i,
+      })),
+    );
+    const search = (cursor: string | null) => store.events.search(tenantId, filter, 10, cursor, 'newest', 0);
+    const first = await search(null);
+    expect(first).toMatchObject({ events: [], searchedTo: t0 + 1_501 });
+    const second = await search(first.next);
+    expect(second).toMatchObject({ events: [], searchedTo: t0 + 501 });
+    const ids: string[] = [];
+    for (let cursor = second.next; cursor !== null; ) {
+      const page = await search(cursor);
+      ids.push(...page.events.map(({ id }) => id));
+      cursor = page.next;
+    }
+    expect(ids).toEqual([row._id]);
+    await store.close();
+  },
+);
 
 it('an agent keeps an environment that it was seen in, though another node noted a later time in between', async () => {
   const name = databases.newName();
