@@ -1,8 +1,10 @@
 // Frames and control messages over Redis Streams: the broadcast port. Any number of followers of an audience on this
 // node share one reading.
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
+import { singleFlight } from '../../src/shared/concurrency/single-flight.ts';
 import type { Audience, Control, Frame } from '../../src/shared/frame.ts';
 import type { Broadcast, BroadcastEntry, Following } from '../../src/shared/ports/broadcast.ts';
+import { type Clock, pause } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import { isAfter, isPosition, type Position, sharedPosition } from '../../src/shared/position.ts';
 import { readControl, readFrame, writeControl, writeFrame } from './entry.ts';
@@ -27,6 +29,10 @@ const nodes: Audience = 'nodes';
  */
 const publicationsAtOnce = 64;
 const bytesAtOnce = 2 ** 20;
+/** Between attempts to report control messages that could not be sent. */
+const reportAgainMs = 250;
+/** Their senders repeat them, or refuse the call. Each other message follows a change that is already stored. */
+const withoutChange: ReadonlySet<Control['kind']> = new Set(['log_level', 'roster_wanted', 'shards_moved']);
 
 const entryOf = (frame: Frame) => ({
   audience: frame.audience,
@@ -57,13 +63,18 @@ class RedisBroadcast implements Broadcast {
   readonly #listeners = new Set<(message: Control) => void>();
   readonly #replay: ReturnType<typeof openReplay>;
   #closed = false;
+  readonly #reports: ReturnType<typeof singleFlight>;
   /** Frames published during a script go into the next one, so that they share its cost. */
   readonly #append: (frames: readonly Frame[]) => Promise<true>;
 
-  constructor(logs: Logs, reader: Reader, log: Log) {
+  constructor(logs: Logs, reader: Reader, clock: Clock, log: Log) {
     this.#logs = logs;
     this.#reader = reader;
     this.#log = log;
+    this.#reports = singleFlight(
+      () => this.#report(clock),
+      () => this.#closed,
+    );
     this.#replay = openReplay(logs);
     this.#append = createBatcher<readonly Frame[], true>(async (publications) => {
       const results: (true | Error)[] = [];
@@ -89,7 +100,7 @@ class RedisBroadcast implements Broadcast {
       take: (entry) => this.#hear(entry),
       missed: () => {
         this.#log.error({}, 'control messages were lost before this node read them');
-        for (const listener of this.#listeners) listener({ kind: 'missed' });
+        this.#tell({ kind: 'missed' });
       },
     });
   }
@@ -102,7 +113,15 @@ class RedisBroadcast implements Broadcast {
 
   async control(message: Control): Promise<void> {
     if (this.#closed) throw unavailable();
-    await this.#logs.append([{ audience: nodes, body: writeControl(message) }]);
+    try {
+      await this.#send(message);
+    } catch (error) {
+      if (!withoutChange.has(message.kind)) {
+        this.#tell(message);
+        void this.#reports.ask();
+      }
+      throw error;
+    }
   }
 
   async follow(
@@ -175,14 +194,33 @@ class RedisBroadcast implements Broadcast {
 
   #hear({ body }: LogEntry) {
     const message = body && readControl(body);
-    if (!message) return;
+    if (message) this.#tell(message);
+  }
+
+  #tell(message: Control): void {
     for (const listener of this.#listeners) listener(message);
+  }
+
+  async #send(message: Control): Promise<void> {
+    await this.#logs.append([{ audience: nodes, body: writeControl(message) }]);
+  }
+
+  /** One message stands for all that could not be sent. Every node then asks the store, so order is irrelevant. */
+  async #report(clock: Clock): Promise<void> {
+    for (let isSent = false; !isSent; ) {
+      await pause(clock, reportAgainMs);
+      if (this.#closed) return;
+      isSent = await this.#send({ kind: 'missed' }).then(
+        () => true,
+        () => false,
+      );
+    }
   }
 }
 
 /** Opens the broadcast; resolves when this node receives control messages. @throws HubError('unavailable') */
-export async function openBroadcast(logs: Logs, reader: Reader, log: Log): Promise<Broadcast> {
-  const broadcast = new RedisBroadcast(logs, reader, log);
+export async function openBroadcast(logs: Logs, reader: Reader, clock: Clock, log: Log): Promise<Broadcast> {
+  const broadcast = new RedisBroadcast(logs, reader, clock, log);
   await broadcast.open();
   return broadcast;
 }

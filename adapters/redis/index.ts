@@ -109,7 +109,7 @@ class RedisOpening {
     const ports = { link, blocking, logs, clock, log, ...omitUndefined({ turned: framesTurned }) };
     const frames = openReader(ports, `${prefix}wake:${randomUUID()}`);
     this.#reader = frames;
-    const broadcast = await openBroadcast(logs, frames, log);
+    const broadcast = await openBroadcast(logs, frames, clock, log);
     const bus = this.#bus(link, envelopes, nodeId);
     const { leaseMs, memberMs, silentMs, limitTime } = this.#options;
     return {

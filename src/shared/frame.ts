@@ -108,7 +108,7 @@ export type Control =
   | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env }
   /** Shards have a new owner: who holds streams of their environments wakes their actors. */
   | { readonly kind: 'shards_moved'; readonly shards: readonly number[] }
-  /** Not sent: this node may have missed control messages, and must not trust what it remembers. */
+  /** Control messages may not have reached this node: it must not trust what it remembers. */
   | { readonly kind: 'missed' };
 
 /** Decision events for streams that carry other frames too. */

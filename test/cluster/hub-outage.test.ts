@@ -33,6 +33,9 @@ describe('two nodes', () => {
   let key = '';
   let tenantId = '';
   let stream: SseClient;
+  /** A key that is revoked while Redis is away, and a stream that it opened. */
+  let lostKey: { readonly id: string; readonly key: string };
+  let lostStream: SseClient;
 
   const deploy = (i: number) =>
     nodes.at(i).call('POST', '/api/v1/bundles/guard/1/deploy', { cookie, body: { env: 'production' } });
@@ -80,9 +83,15 @@ describe('two nodes', () => {
     });
     await deploy(0);
     await stream.next('contract_update');
+    lostKey = await nodes.at(0).key(cookie);
+    lostStream = await SseClient.open(`${nodes.at(1).url}/api/v1/stream?env=production`, {
+      Authorization: `Bearer ${lostKey.key}`,
+      'X-Service-Agent-Id': 'agent-2',
+    });
   });
   afterAll(async () => {
     stream?.close();
+    lostStream?.close();
     await nodes?.remove();
     await services?.stop();
   });
@@ -136,6 +145,19 @@ describe('two nodes', () => {
     console.log(`outage of ${Math.round(performance.now() - begun)} ms`);
   });
 
+  /** Status of a call with the revoked key; an agent may read its approvals without Redis. */
+  const statusWithLostKey = async (i: number) =>
+    (await nodes.at(i).call('GET', '/api/v1/approvals/none', { key: lostKey.key, agent: 'agent-2' })).status;
+
+  it('without Redis store a revocation, and refuse its key at once on the node that received the call', async () => {
+    expect(await statusWithLostKey(0)).not.toBe(401);
+    expect(await statusWithLostKey(1)).not.toBe(401);
+    const revoke = () => nodes.at(0).call('DELETE', `/api/v1/keys/${lostKey.id}`, { cookie });
+    expect([(await revoke()).status, (await revoke()).status]).toEqual([503, 404]);
+    expect(await statusWithLostKey(0)).toBe(401);
+    expect(lostStream.ended).toBe(false);
+  });
+
   it('come back by themselves within 10 s of its return, with the same streams', async () => {
     await services.redis.start();
     const begun = performance.now();
@@ -144,6 +166,8 @@ describe('two nodes', () => {
     await eventually('a deployment', async () => ((await deploy(0)).status === 201 ? true : undefined));
     expect(performance.now() - begun).toBeLessThan(10_000);
     await stream.next('contract_update', before);
+    await expect.poll(() => [lostStream.ended, stream.ended]).toEqual([true, false]);
+    expect(await statusWithLostKey(1)).toBe(401);
     console.log(
       `Redis back: a deployment reached the old stream after ${Math.round(performance.now() - begun)} ms`,
     );
@@ -200,6 +224,7 @@ describe('two nodes', () => {
     expect(logged('a stream ended')).toEqual([
       [],
       [
+        expect.objectContaining({ agent_id: 'agent-2', reason: 'revoked' }),
         expect.objectContaining({
           ...{ tenant_id: tenantId, env: 'production', agent_id: 'agent-1', reason: expect.any(String) },
           node: expect.any(String),

@@ -294,7 +294,7 @@ describe('redis: a log that is trimmed', () => {
       };
       const logs = redisLogs(link, link, prefix, retention);
       const ports = { link, blocking, logs, clock: systemClock, log: noLog };
-      const broadcast = await openBroadcast(logs, openReader(ports, `${prefix}wake`), noLog);
+      const broadcast = await openBroadcast(logs, openReader(ports, `${prefix}wake`), systemClock, noLog);
       const audience = dashboardsOf(randomUUID());
       const { deliver, reached, got } = collector<BroadcastEntry>();
       const lost = (position: string) => deliver({ position, frame: aFrame(audience, 'lost') });

@@ -25,7 +25,10 @@ export interface Broadcast {
    * they are.
    */
   publish(frames: readonly Frame[]): Promise<void>;
-  /** Sends a control message to every node, this one included. At least once. */
+  /**
+   * Sends a control message to every node, this one included. At least once. If it rejects, a message about a stored
+   * change reaches this node at once. Every node gets `missed` instead, as soon as that can be sent.
+   */
   control(message: Control): Promise<void>;
   /**
    * Follows an audience from now on: `deliver` gets each frame once, in log order. Resolves once following, with the
