@@ -44,8 +44,11 @@ const longestPauseMs = 1000;
 const leaveEveryMs = 500;
 /** Replies that pass by themselves. */
 const passing = /^(LOADING|OOM|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|BUSY|TRYAGAIN)\b/;
-/** Redis 6 wraps the reply when a script meets it. */
-const demoted = /\b(READONLY|UNBLOCKED)\b/;
+/**
+ * Redis 6 wraps the reply when a script meets it. UNBLOCKED also ends the wait for a stream that is gone: then the
+ * server is no replica.
+ */
+const demoted = /\bREADONLY\b|\bUNBLOCKED\b.*\b(master|replica)\b/;
 
 export const unavailable = (): HubError => outageOf('busAway');
 

@@ -2,6 +2,7 @@
 // group. Hands entries on; decides nothing. Claims what others left when a stream is added, every few seconds, and
 // after every failure.
 
+import { dayMs } from '../../src/shared/duration.ts';
 import { type Clock, pause } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import { comparePositions } from '../../src/shared/position.ts';
@@ -32,6 +33,9 @@ const slackMs = 2000;
 const pauseMs = 100;
 const countPerStream = 200;
 const claimEveryMs = 3000;
+/** How long streams stay that nobody adds to or reads: those of shards, and a node's own. */
+export const streamIdleMs = dayMs;
+export const replyIdleMs = 60_000;
 
 interface Options {
   readonly link: Link;
@@ -127,6 +131,7 @@ class ShardReader implements MessageBusReader {
       this.#options.group,
       this.#options.node,
       own ? '1' : '0',
+      ...keys.map((key) => String(key === this.#options.home ? replyIdleMs : streamIdleMs)),
     ]);
     return keys.map((key, i) => {
       const [last, entries] = isList(answer) && isList(answer[i]) ? answer[i] : [];
@@ -161,7 +166,6 @@ class ShardReader implements MessageBusReader {
     this.#claimAt = this.#options.clock.monotonic() + claimEveryMs;
     // The clock of Redis's machine may be set, which would make every ask seem old, or none.
     await this.#learnTime();
-    await this.#options.link.send(['PEXPIRE', this.#options.home, '60000']);
     await this.#claim([...this.#followed.keys()], false);
   }
 
@@ -213,7 +217,7 @@ class ShardReader implements MessageBusReader {
       await null;
       this.#waking = null;
       await this.#options.link.send(['XADD', this.#options.home, '*', 'w', '']);
-      await this.#options.link.send(['PEXPIRE', this.#options.home, '60000']);
+      await this.#options.link.send(['PEXPIRE', this.#options.home, String(replyIdleMs)]);
     })();
     return this.#waking;
   }

@@ -30,15 +30,17 @@ return places
 `);
 
 /**
- * KEYS: streams. ARGV: group, consumer, whether to take this consumer's own entries again. Makes missing groups.
- * Answers of each stream the last position handed out, and the entries that others (or this one) had taken and not
- * acknowledged. Those others are forgotten.
+ * KEYS: streams. ARGV: group, consumer, whether to take this consumer's own entries again, then the idle life of each
+ * stream in ms: a stream that is read stays, also without messages. Makes missing groups. Answers of each stream the
+ * last position handed out, and the entries that others (or this one) had taken and not acknowledged. Those others are
+ * forgotten.
  */
 export const claimScript = script(`
 local group, me, own = ARGV[1], ARGV[2], ARGV[3] == '1'
 local groups = {}
 for i, key in ipairs(KEYS) do
   redis.pcall('XGROUP', 'CREATE', key, group, '0', 'MKSTREAM')
+  redis.call('PEXPIRE', key, ARGV[3 + i])
   local entries = {}
   for _, consumer in ipairs(redis.call('XINFO', 'CONSUMERS', key, group)) do
     local name, pending = consumer[2], consumer[6]

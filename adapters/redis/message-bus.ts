@@ -5,7 +5,6 @@ import { decode, Encoder } from '@msgpack/msgpack';
 import { refusalOf } from '../../src/admission/admission.ts';
 import { admissionTable } from '../../src/admission/table.ts';
 import { createBatcher } from '../../src/shared/concurrency/batcher.ts';
-import { dayMs } from '../../src/shared/duration.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type {
@@ -18,7 +17,13 @@ import type {
 } from '../../src/shared/ports/message-bus.ts';
 import { type Link, type RedisReply, unavailable } from './link.ts';
 import { isList } from './log.ts';
-import { type MessageBusReader, openMessageBusReader, type RawEntry } from './message-bus-reader.ts';
+import {
+  type MessageBusReader,
+  openMessageBusReader,
+  type RawEntry,
+  replyIdleMs,
+  streamIdleMs,
+} from './message-bus-reader.ts';
 import { acknowledgeScript, lagScript, sendScript } from './message-bus-scripts.ts';
 
 export interface MessageBusOptions {
@@ -38,8 +43,6 @@ export interface MessageBusOptions {
 }
 
 export const group = 'owners';
-const streamIdleMs = dayMs;
-const replyIdleMs = 60_000;
 
 type Wire = readonly [string, string, 0 | 1, string, string, string, unknown, string?];
 

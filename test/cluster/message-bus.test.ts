@@ -1,10 +1,12 @@
 // The bus on Redis keeps every promise of its port; and what a reader took after it lost the shard is taken over;
 // members come and go.
 import { randomUUID } from 'node:crypto';
+import { createClient } from 'redis';
 import { describe, expect, inject, it } from 'vitest';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { openRedis, type RedisOptions } from '../../adapters/redis/index.ts';
 import { currentFormat } from '../../src/shared/cluster-format.ts';
+import { ConnectionGroup } from '../../src/shared/concurrency/connection-group.ts';
 import { postContract } from '../conformance/message-bus.ts';
 import { eventually } from './nodes.ts';
 import { noLog } from './stage.ts';
@@ -52,6 +54,46 @@ describe('two readers of one shard', () => {
     await eventually('all at the owner', () => seen.size === 50 || undefined);
     await Promise.all([stale.close(), owner.close()]);
   });
+});
+
+describe("the stream of an owner's shard", () => {
+  const ofShard = async (test: (owner: Awaited<ReturnType<typeof open>>, key: string) => Promise<void>) => {
+    const prefix = newPrefix();
+    const downs: string[] = [];
+    const group = new ConnectionGroup({ down: (cause) => downs.push(cause), up() {} });
+    const owner = await open(prefix, 'owner', { group });
+    await owner.bus.open(1);
+    await test(owner, `${prefix}bus:1`);
+    await owner.close();
+    expect(downs).toEqual([]);
+  };
+  const redis = async (...args: string[]) => {
+    const client = await createClient({ url: inject('redisUrl') }).connect();
+    try {
+      return Number(await client.sendCommand(args));
+    } finally {
+      client.destroy();
+    }
+  };
+
+  it('stays, however long no message comes', () =>
+    ofShard(async (owner, key) => {
+      await owner.bus.send(1, aLetter('last'));
+      await redis('PEXPIRE', key, '20000');
+      await eventually('another day', async () => (await redis('PTTL', key)) > 20_000 || undefined, 15_000);
+    }));
+
+  it('is made again if it is gone, and the connections stay', () =>
+    ofShard(async (owner, key) => {
+      const ids: string[] = [];
+      owner.bus.onDelivery(({ envelope }) => ids.push(envelope.id));
+      await owner.bus.send(1, aLetter('before'));
+      await eventually('the first letter', () => ids.length === 1 || undefined);
+      await redis('DEL', key);
+      await eventually('its stream', async () => (await redis('EXISTS', key)) === 1 || undefined);
+      await owner.bus.send(1, aLetter('after'));
+      await eventually('the second letter', () => ids.includes('after') || undefined);
+    }));
 });
 
 describe('members', () => {
