@@ -113,14 +113,22 @@ end
 return 1
 `);
 
-/** KEYS: log, floor. ARGV: idleMs. Answers the floor and the end. */
+/**
+ * KEYS: log, floor. ARGV: keepMs, idleMs. Trims by age, because an audience may be followed without new frames. Answers
+ * the floor and the end.
+ */
 const boundsScript = script(`${begin}
 begin(KEYS[1], KEYS[2])
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[1])
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+local since = string.format('%.0f-0', now - tonumber(ARGV[1]))
+if redis.call('XTRIM', KEYS[1], 'MINID', '=', since) > 0 then
+  local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+  redis.call('SET', KEYS[2], first and first[2][4] or last[1])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[2])
 local floor = redis.call('GET', KEYS[2])
-local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)
-return {floor, #last > 0 and last[1][1] or floor}
+return {floor, last and last[1] or floor}
 `);
 
 /**
@@ -221,7 +229,8 @@ export function redisLogs(link: Link, replays: Link, prefix: string, retention: 
       await link.run(appendScript, keys, [...bounds, ...words]);
     },
     async bounds(audience) {
-      const answer = await link.run(boundsScript, keysOf(audience), [String(idleMs)]);
+      const times = [retention.keepMs, idleMs].map(String);
+      const answer = await link.run(boundsScript, keysOf(audience), times);
       const [floor, end] = isList(answer) ? answer : [];
       return { floor: String(floor), end: String(end) };
     },

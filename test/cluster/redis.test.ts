@@ -193,6 +193,47 @@ describe('redis: a log that is trimmed', () => {
     await close();
   });
 
+  it.each([[[]], [[2, 3]]])(
+    'loses old frames to those who follow it, also if no new ones come (young: %j)',
+    async (young) => {
+      const prefix = newPrefix();
+      const { broadcast, close } = await open(prefix);
+      const link = await aLink();
+      const audience = dashboardsOf(randomUUID());
+      const key = `${prefix}log:{${audience}}`;
+      const begun = Date.now() - 7_200_000;
+      let [before, total] = ['', 0];
+      for (let n = 0; n < 2; n++) {
+        const body = writeFrame(large(audience, n));
+        total += body.length;
+        const position = `${begun + n}-0`;
+        await link.send(['XADD', key, position, 'b', body, 'p', before, 't', String(total)]);
+        before = position;
+      }
+      const since = async (at: string) => {
+        const missed = await broadcast.since(audience, at);
+        return missed === 'gone' ? missed : numbers(missed);
+      };
+      expect(await since(`${begun}-0`)).toEqual([1]);
+      // As a node publishes that has not trimmed yet: two hours ago the first frames were young.
+      for (const n of young) {
+        const body = writeFrame(large(audience, n));
+        total += body.length;
+        const args = ['XADD', key, '*', 'b', body, 'p', before, 't', String(total)] as const;
+        before = String(await link.send(args));
+      }
+      const { deliver, reached } = collector<BroadcastEntry>();
+      expect((await broadcast.follow(audience, deliver)).position).toBe(before);
+      expect(Number(await link.send(['XLEN', key]))).toBe(young.length);
+      expect([await since(`${begun}-0`), await since(`${begun + 1}-0`)]).toEqual(['gone', young]);
+      await broadcast.publish([large(audience, 4)]);
+      await reached(1);
+      expect([await since(`${begun + 1}-0`), await since(before)]).toEqual([[...young, 4], [4]]);
+      await link.close();
+      await close();
+    },
+  );
+
   it('is replayed whole over many pages, by size as by number', async () => {
     const { broadcast, close } = await open(newPrefix());
     const audience = dashboardsOf(randomUUID());
