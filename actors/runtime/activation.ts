@@ -34,8 +34,11 @@ export interface ActorRuntime<Ports> extends ActorEnvironment<Ports> {
   /** Epoch milliseconds. */
   readonly startedAt: number;
   readonly mailboxCap: number;
-  /** Resolves when the effects have left; a tell counts as left when it was handed over. */
-  emit(effects: Effects): Promise<void>;
+  /**
+   * Resolves when the effects have left; a tell counts as left when it was handed over. While the bus is away, they are
+   * tried again as long as this process has the key.
+   */
+  emit(key: string, effects: Effects): Promise<void>;
   /** False when the key is another node's by now. */
   mayAct(key: string): boolean;
   /** The key was lost while a handler ran: the new owner does not know the handler's writes. */
@@ -319,7 +322,7 @@ export class Activation<Ports> implements ContextOwner<Ports> {
   /** Effects that cannot leave count as a failure: the asker repeats, the state is built again. */
   async #emit(effects: Effects): Promise<void> {
     try {
-      await this.#runtime.emit(effects);
+      await this.#runtime.emit(this.key, effects);
     } catch (error) {
       this.#report(error, 'effects', 'cannot send the effects of an actor');
       throw outageOf('effectsNotSent');

@@ -8,8 +8,9 @@ import { admissionTable } from '../../src/admission/table.ts';
 import { HubError } from '../../src/shared/error.ts';
 import type { Announcer } from '../../src/shared/ports/announcer.ts';
 import type { Broadcast } from '../../src/shared/ports/broadcast.ts';
-import { type Clock, type Timer, upTo } from '../../src/shared/ports/clock.ts';
+import { type Clock, pause, type Timer, upTo } from '../../src/shared/ports/clock.ts';
 import type { Jobs } from '../../src/shared/ports/jobs.ts';
+import { leaseMs } from '../../src/shared/ports/leases.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import {
   Activation,
@@ -94,6 +95,11 @@ const retries = 50;
 const retriesAtOnce = 10_000;
 /** Until a patient message is given up. */
 const patientTimeoutMs = 30_000;
+/**
+ * Effects that cannot leave are tried again this often, until the key is lost or could be. Nobody else would send them,
+ * because their write is done, and a repeat of the request may change nothing more.
+ */
+const emitAgainMs = 250;
 /** How long an idle activation stays, and up to a quarter longer. */
 const idleMs = 60_000;
 
@@ -106,6 +112,7 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   readonly #announcer: Announcer;
   readonly #broadcast: Pick<Broadcast, 'control'>;
   readonly #jobs: ActorsOptions<K, Ports>['jobs'];
+  readonly #mayAct: (key: string) => boolean;
   readonly #kinds: Map<string, KindRuntime<Ports>>;
   readonly #activations = new Map<string, Map<string, Activation<Ports>>>();
   readonly #asks: Asks;
@@ -132,6 +139,7 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
     this.#announcer = announcer;
     this.#broadcast = broadcast;
     this.#jobs = jobs;
+    this.#mayAct = options.mayAct ?? (() => true);
     this.#asks = new Asks(clock, options.askTimeoutMs ?? 5000);
     this.#patientAsks = new Asks(clock, patientTimeoutMs);
     this.#carry = options.carry ?? (async (tell: Tell) => this.#carryHere(tell));
@@ -142,8 +150,8 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
       now: () => clock.now(),
       log,
       mailboxCap,
-      emit: (effects) => this.#emit(effects),
-      mayAct: options.mayAct ?? (() => true),
+      emit: (key, effects) => this.#emit(key, effects),
+      mayAct: this.#mayAct,
       epochOf: options.epochOf ?? (() => 0),
       lost: options.lost ?? (() => {}),
       forward: options.forward ?? ((_message, ask) => ask?.reject(moved())),
@@ -272,15 +280,18 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
   }
 
   /** Sends all, also after a failure; then throws the first one. */
-  async #emit(effects: Effects): Promise<void> {
+  async #emit(key: string, effects: Effects): Promise<void> {
     const failures: unknown[] = [];
-    const leave = async (send: () => Promise<void>) => send().catch((error: unknown) => failures.push(error));
+    const until = this.#clock.monotonic() + leaseMs;
+    const whileOurs = (send: () => Promise<void>) => this.#sendWhileOurs(key, until, send);
+    const leave = async (send: () => Promise<void>) =>
+      whileOurs(send).catch((error: unknown) => failures.push(error));
     const { announcements = [], control = [], tells = [] } = effects;
     if (announcements.length > 0) await leave(() => this.#announcer.announce(announcements));
     for (const message of control) await leave(() => this.#broadcast.control(message));
     // All are handed over before the first is awaited, so that their order is kept.
     const carried = tells.map((tell) =>
-      this.#carry(tell).catch((err: unknown) => {
+      whileOurs(() => this.#carry(tell)).catch((err: unknown) => {
         this.#log.error(
           { err, kind: tell.kind, actor: tell.key, type: tell.type },
           'lost a message to an actor',
@@ -297,6 +308,19 @@ class LocalActors<K extends Kinds, Ports> implements ActorSystem<K> {
     }
     if (failures.length > 0) throw failures[0];
     if (effects.onSent) this.#note(effects.onSent());
+  }
+
+  async #sendWhileOurs(key: string, until: number, send: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await send();
+      } catch (error) {
+        const isAway = error instanceof HubError && error.code === 'unavailable';
+        const isLate = this.#stopped || this.#clock.monotonic() >= until;
+        if (!isAway || isLate || !this.#mayAct(key)) throw error;
+      }
+      await pause(this.#clock, emitAgainMs);
+    }
   }
 
   *#all() {

@@ -129,6 +129,21 @@ it('hear of a new assignment, with the dashboards, and of an unchanged one not',
   expect(t.newFrames()).toEqual([]);
 });
 
+it('hear of an assignment that was stored before, when it is repeated', async () => {
+  await connect();
+  await t.hub.store.agents.assign(user.tenantId, ['agent-1'], 'base', 0);
+  await settled();
+  t.newFrames();
+  expect((await patch({ bundle_name: 'base' })).body).toMatchObject({ bundle_name: 'base' });
+  await settled();
+  expect(t.newFrames()).toContainEqual(
+    expect.objectContaining({
+      audience: `agents:${user.tenantId}/production`,
+      data: { type: 'assignment_changed', agent_id: 'agent-1', bundle_name: 'base', source: 'explicit' },
+    }),
+  );
+});
+
 it('follow a rule that matches their new tags', async () => {
   await connect();
   const rule = {

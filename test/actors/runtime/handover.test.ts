@@ -170,14 +170,34 @@ describe('a node that lost the bus', () => {
     expect(await b.actors.ask('counter', key, 'read', null)).toBe(1);
   });
 
-  it('answers nothing that had something to tell and could not', async () => {
-    const { a, bus } = await two();
+  const aTellFrom = (key: string) => ({
+    tells: [{ kind: 'counter', key: `${key}/agent`, type: 'add', body: { n: 1 } }],
+  });
+
+  it('answers nothing that had something to tell and could not while its leases lasted', async () => {
+    const { a, b, bus, pass, ports } = await two();
     const key = keyOf(a.actors);
     await a.actors.ask('counter', key, 'read', null);
     bus.cut.add('a');
-    const tells = [{ kind: 'counter', key: `${key}/agent`, type: 'add', body: { n: 1 } }];
-    await expect(a.actors.ask('counter', key, 'emit', { tells })).rejects.toMatchObject({
-      code: 'unavailable',
-    });
+    const request = a.actors.ask('counter', key, 'emit', aTellFrom(key)).catch((error: unknown) => error);
+    await pass(9000);
+    expect(await request).toMatchObject({ code: 'unavailable' });
+    bus.cut.delete('a');
+    await pass(2000);
+    expect(await b.actors.ask('counter', `${key}/agent`, 'read', null)).toBe(0);
+    expect(ports.stored.get(`${key}/agent`)).toBeUndefined();
+  });
+
+  it('tells the others, and answers, when it has the bus again before its leases end', async () => {
+    const { a, bus, pass, ports } = await two();
+    const key = keyOf(a.actors);
+    await a.actors.ask('counter', key, 'read', null);
+    bus.cut.add('a');
+    const request = a.actors.ask('counter', key, 'emit', aTellFrom(key));
+    await pass(3000);
+    bus.cut.delete('a');
+    await pass(500);
+    expect(await request).toBeNull();
+    expect(ports.stored.get(`${key}/agent`)).toBe(1);
   });
 });
