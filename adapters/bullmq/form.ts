@@ -11,6 +11,10 @@ export interface Kept {
 /** BullMQ refuses ids that are numbers or hold colons. */
 export const redisId = (id: string): string => `j-${encodeURIComponent(id)}`;
 
+/** BullMQ counts losses in a field of the job, which may be done by now. */
+export const forgetLossesScript =
+  "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'stc', 0) end";
+
 export interface KeptProgress {
   readonly value: unknown;
 }

@@ -18,7 +18,7 @@ import type {
 } from '../../src/shared/ports/jobs.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import { connectionTo, type RedisClient, within } from './connection.ts';
-import { type Kept, progressOf, redisId } from './form.ts';
+import { forgetLossesScript, type Kept, progressOf, redisId } from './form.ts';
 import { BullQueues, newJobOptions } from './queues.ts';
 import { openWorker, type QueueWorker } from './worker.ts';
 
@@ -171,6 +171,8 @@ class BullJobs implements Jobs {
     return this.#ask(async () => {
       const job = await this.#deadJob(queue, id);
       if (!job) return false;
+      const keys = [this.#queues.of(queue).toKey(redisId(id))];
+      await this.#caller.eval(forgetLossesScript, { keys, arguments: [] });
       await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true });
       return true;
     });

@@ -6,7 +6,7 @@ import { type Clock, upTo } from '../../src/shared/ports/clock.ts';
 import type { JobHandler } from '../../src/shared/ports/jobs.ts';
 import type { Log } from '../../src/shared/ports/log.ts';
 import type { RedisClient } from './connection.ts';
-import type { Kept, KeptProgress } from './form.ts';
+import { forgetLossesScript, type Kept, type KeptProgress } from './form.ts';
 
 export interface WorkerOptions {
   readonly queue: string;
@@ -25,10 +25,6 @@ export interface QueueWorker {
   running(): number;
   close(graceMs: number): Promise<void>;
 }
-
-/** BullMQ counts losses in a field of the job, which may be done by now. */
-const forgetLossesScript =
-  "if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'stc', 0) end";
 
 class BullWorker implements QueueWorker {
   readonly #queue: string;
@@ -72,6 +68,11 @@ class BullWorker implements QueueWorker {
     // The connection reports an outage once for all queues.
     this.#worker.on('error', (error) => {
       if (!this.#closing) log.debug({ kind: error.name, queue }, 'a job worker cannot reach its queue');
+    });
+    // A job that was lost too often fails without a run.
+    this.#worker.on('failed', (job, err) => {
+      if (!job?.deferredFailure) return;
+      log.error({ job: job.data.id, queue, failures: job.attemptsMade, err }, 'a job is dead');
     });
     this.#worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) this.#worker.cancelJob(id, 'the node lost its lease');

@@ -9,6 +9,7 @@ import {
   jobBackoff,
   jobLeaseMs,
   jobProgress,
+  maxLosses,
   reasonOf,
 } from '../../src/shared/job.ts';
 import { type Clock, type Timer, upTo } from '../../src/shared/ports/clock.ts';
@@ -48,6 +49,7 @@ interface Queue {
 
 const pollMs = 1000;
 const stuckMs = 8000;
+const lostTooOften = 'The processes that ran the job died too often.';
 
 class LocalJobs implements Jobs {
   readonly #table: JobTable;
@@ -150,8 +152,10 @@ class LocalJobs implements Jobs {
     const free = queue.concurrency - queue.running.size;
     if (free <= 0 || this.#closing) return;
     for (const job of await this.#table.take(queue.name, free, now, now + this.#leaseMs)) {
-      if (this.#closing) await this.#table.again({ queue: queue.name, id: job.id, run: job.run }, now, null);
-      else this.#begin(queue, job);
+      const key = { queue: queue.name, id: job.id, run: job.run };
+      if (this.#closing) await this.#table.again(key, now, null);
+      else if (job.losses >= maxLosses) await this.#bury(job, key, now, new GiveUp(lostTooOften));
+      else this.#begin(queue, job, key);
     }
   }
 
@@ -172,8 +176,7 @@ class LocalJobs implements Jobs {
     void this.#taking.ask();
   }
 
-  #begin(queue: Queue, job: TakenJob): void {
-    const key = { queue: queue.name, id: job.id, run: job.run };
+  #begin(queue: Queue, job: TakenJob, key: JobRunKey): void {
     const one: Running = { key, abort: new AbortController(), ended: Promise.resolve() };
     queue.running.add(one);
     one.ended = this.#perform(queue, job, one).finally(() => {
@@ -205,14 +208,17 @@ class LocalJobs implements Jobs {
   async #recordFailure(job: TakenJob, key: JobRunKey, signal: AbortSignal, error: unknown): Promise<void> {
     const now = this.#clock.now();
     const failures = job.failures + 1;
-    const about = { job: job.id, queue: key.queue, failures };
     if (error instanceof GiveUp || (!signal.aborted && failures >= job.maxAttempts)) {
-      this.#log.error({ ...about, err: error }, 'a job is dead');
-      return this.#table.bury(key, now, reasonOf(error));
+      return this.#bury(job, key, now, error);
     }
     if (signal.aborted) return this.#table.again(key, now, null);
-    this.#log.warn({ ...about, err: error }, 'a job failed; it is retried');
+    this.#log.warn({ job: job.id, queue: key.queue, failures, err: error }, 'a job failed; it is retried');
     return this.#table.again(key, now + jobBackoff(job, failures, this.#clock.random()), reasonOf(error));
+  }
+
+  #bury({ id, failures }: TakenJob, key: JobRunKey, now: number, error: unknown): Promise<void> {
+    this.#log.error({ job: id, queue: key.queue, failures: failures + 1, err: error }, 'a job is dead');
+    return this.#table.bury(key, now, reasonOf(error));
   }
 
   async #close(graceMs: number): Promise<void> {

@@ -1,13 +1,12 @@
 // Background jobs in SQLite: a row per job. `due` is when a job may be taken: its time while it waits, the end of its
 // lease while it runs.
-import { keptDeadJobs, maxLosses } from '../../src/shared/job.ts';
+import { keptDeadJobs } from '../../src/shared/job.ts';
 import type { JobRunKey, JobTable, TakenJob } from '../../src/shared/ports/job-table.ts';
 import type { DeadJob, JobState, JobStatus } from '../../src/shared/ports/jobs.ts';
 import { type Database, givenText } from './database.ts';
 import type { Sync } from './sync.ts';
 
 const byRun = "WHERE queue = ? AND id = ? AND run = ? AND state = 'running'";
-const lostTooOften = 'The processes that ran the job died too often.';
 
 const parsed = (text: unknown): unknown => (text === null ? null : JSON.parse(String(text)));
 
@@ -34,23 +33,19 @@ function takeJobs(
   now: number,
   until: number,
 ): readonly TakenJob[] {
-  const lost = db.all(
-    `SELECT id FROM jobs WHERE queue = ? AND state = 'running' AND due <= ? AND losses >= ?`,
-    [queue, now, maxLosses - 1],
-  );
-  for (const [id] of lost) die(db, queue, givenText(String(id)), now, lostTooOften);
   const rows = db.all(
     `UPDATE jobs SET run = run + 1, losses = losses + (state = 'running'), state = 'running', due = ?4
        WHERE queue = ?1 AND id IN (SELECT id FROM jobs WHERE queue = ?1 AND state <> 'dead' AND due <= ?3
          ORDER BY due LIMIT ?2)
-       RETURNING id, payload, run, failures, max_attempts, backoff, longest_backoff`,
+       RETURNING id, payload, run, failures, losses, max_attempts, backoff, longest_backoff`,
     [queue, limit, now, until],
   );
-  return rows.map(([id, payload, run, failures, maxAttempts, backoffMs, longestBackoffMs]) => ({
+  return rows.map(([id, payload, run, failures, losses, maxAttempts, backoffMs, longestBackoffMs]) => ({
     id: givenText(String(id)),
     payload: parsed(payload),
     run: Number(run),
     failures: Number(failures),
+    losses: Number(losses),
     maxAttempts: Number(maxAttempts),
     backoffMs: Number(backoffMs),
     longestBackoffMs: Number(longestBackoffMs),

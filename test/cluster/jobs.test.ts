@@ -8,17 +8,18 @@ import { systemClock } from '../../adapters/node/clock.ts';
 import { maxLosses } from '../../src/shared/job.ts';
 import type { Jobs } from '../../src/shared/ports/jobs.ts';
 import { jobsContract, shortLeaseMs } from '../conformance/jobs.ts';
-import { noLog } from './stage.ts';
+import { memoryLog } from '../log.ts';
 
 jobsContract('bullmq', async () => {
   const url = inject('redisUrl');
   const prefix = `test-${randomUUID()}`;
   const opened: Jobs[] = [];
+  const log = memoryLog();
   const doomed = new Map<string, Worker>();
   const client = createClient({ url });
   await client.connect();
   const another = async (): Promise<Jobs> => {
-    const jobs = await openBullJobs({ url, clock: systemClock, log: noLog, prefix, leaseMs: shortLeaseMs });
+    const jobs = await openBullJobs({ url, clock: systemClock, log, prefix, leaseMs: shortLeaseMs });
     opened.push(jobs);
     return jobs;
   };
@@ -42,6 +43,7 @@ jobsContract('bullmq', async () => {
   };
   return {
     jobs: await another(),
+    log,
     another,
     takeAndDie: async (queue) =>
       (await (await takerOf(queue)).getNextJob(randomUUID(), { block: false })) !== undefined,

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { GiveUp, keptDeadJobs, maxLosses } from '../../src/shared/job.ts';
 import type { Job, JobRun, JobState, Jobs } from '../../src/shared/ports/jobs.ts';
+import type { memoryLog } from '../log.ts';
 import { parallel, uuid } from './fixtures.ts';
 
 export interface OpenJobs {
@@ -10,6 +11,8 @@ export interface OpenJobs {
   another(): Promise<Jobs>;
   /** Takes a job of the queue as a process that is killed in the middle of it. True when there was one to take. */
   takeAndDie(queue: string): Promise<boolean>;
+  /** Log of all of them. */
+  readonly log: ReturnType<typeof memoryLog>;
   close(): Promise<void>;
 }
 
@@ -194,7 +197,7 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
       }));
 
     it('lists the dead with the latest first, makes one wait again, and removes one', () =>
-      using(async (jobs, queue) => {
+      using(async (jobs, queue, { log }) => {
         const seen = collector<string>();
         let fail = true;
         jobs.work(queue, async ({ id, attempt }) => {
@@ -209,6 +212,8 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
           );
         }
         expect((await jobs.dead(queue, 2)).map(({ id }) => id)).toEqual(['c', 'b']);
+        const deaths = log.lines.filter(({ message }) => message === 'a job is dead');
+        expect(deaths.map(({ fields }) => fields)).toMatchObject([{ job: 'a' }, { job: 'b' }, { job: 'c' }]);
         fail = false;
         expect(await jobs.remove(queue, 'b')).toBe(true);
         expect(await jobs.remove(queue, 'b')).toBe(false);
@@ -338,7 +343,7 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
       }));
 
     it('a job that kills its process every time is dead in the end', { timeout: 60_000 }, () =>
-      using(async (jobs, queue, { takeAndDie }) => {
+      using(async (jobs, queue, { takeAndDie, another, log }) => {
         const [poison, good] = [due(queue), due(`${queue}-2`)];
         await jobs.add(poison);
         for (let lost = 0; lost < maxLosses; lost++) {
@@ -354,6 +359,18 @@ export function jobsContract(name: string, open: () => Promise<OpenJobs>): void 
         expect(dead).toMatchObject({ id: poison.id, error: expect.stringMatching(/./) });
         await jobs.add(good);
         expect(await seen.reached(1)).toEqual([good.id]);
+        const deaths = async () => log.lines.filter(({ message }) => message === 'a job is dead');
+        await eventually(deaths, (lines) => lines.length > 0);
+        expect(await deaths()).toMatchObject([{ level: 'error', fields: { job: poison.id, queue } }]);
+        // Made to wait again, it has all its losses before it.
+        await jobs.close();
+        const next = await another();
+        expect(await next.retry(queue, poison.id)).toBe(true);
+        expect(await takeAndDie(queue)).toBe(true);
+        const runs = collector<string>();
+        next.work(queue, async ({ id }) => runs.add(id));
+        expect(await runs.reached(1)).toEqual([poison.id]);
+        expect(await deaths()).toHaveLength(1);
       }),
     );
 

@@ -9,6 +9,8 @@ export interface TakenJob {
   readonly payload: unknown;
   readonly run: number;
   readonly failures: number;
+  /** Runs that ended without a word since the last progress. */
+  readonly losses: number;
   readonly maxAttempts: number;
   readonly backoffMs: number;
   readonly longestBackoffMs: number;
@@ -29,8 +31,8 @@ export interface JobTable {
   /** Nothing happens when the queue has the id. */
   add(job: Required<Job>): Promise<void>;
   /**
-   * Takes due ones, the longest due first, under a lease until `until`. Those whose lease ended by `now` are due; one
-   * lost too often dies instead.
+   * Takes due ones, the longest due first, under a lease until `until`. Those whose lease ended by `now` are due, and
+   * were lost once more.
    */
   take(queue: string, limit: number, now: number, until: number): Promise<readonly TakenJob[]>;
   /**

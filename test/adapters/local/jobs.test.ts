@@ -12,11 +12,12 @@ import { keptDeadJobs } from '../../../src/shared/job.ts';
 import type { Jobs } from '../../../src/shared/ports/jobs.ts';
 import { ManualClock, settled } from '../../clock.ts';
 import { jobsContract, type OpenJobs, shortLeaseMs } from '../../conformance/jobs.ts';
-import { silentLog as log } from '../../log.ts';
+import { silentLog as log, memoryLog } from '../../log.ts';
 import { startTestThread } from '../sqlite/start.ts';
 
 const onStore = (store: SqliteStore, closed: () => Promise<void>): OpenJobs => {
   const opened: Jobs[] = [];
+  const log = memoryLog();
   const open = (): Jobs => {
     const jobs = createLocalJobs({ table: store.jobs, clock: systemClock, log, leaseMs: shortLeaseMs });
     opened.push(jobs);
@@ -24,6 +25,7 @@ const onStore = (store: SqliteStore, closed: () => Promise<void>): OpenJobs => {
   };
   return {
     jobs: open(),
+    log,
     another: async () => open(),
     async takeAndDie(queue) {
       const now = Date.now();
