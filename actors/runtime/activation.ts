@@ -79,7 +79,8 @@ export const moved = (): Unhandled => {
 const takenOver = () => outageOf('stateTakenOver');
 
 /** After these the state may differ from the store, so it is built again. */
-const leavesDoubt = (error: HubError): boolean => error.code === 'internal' || error.code === 'unavailable';
+const leavesDoubt = ({ code, detail }: HubError): boolean =>
+  code === 'internal' || code === 'unavailable' || detail.mayBeStored === true;
 
 const doneBare: Outcome<null> = { reply: null };
 

@@ -315,7 +315,9 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
 
 /** True when it is unknown whether the write was carried out. */
 const isUncertain = (error: unknown): boolean =>
-  !(error instanceof HubError) || ['unavailable', 'internal', 'shutting_down'].includes(error.code);
+  !(error instanceof HubError) ||
+  error.detail.mayBeStored === true ||
+  ['unavailable', 'internal', 'shutting_down'].includes(error.code);
 
 /**
  * A write with its note: the intent, the write, the link.

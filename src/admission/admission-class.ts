@@ -13,6 +13,8 @@ export interface Refusal {
   readonly retryAfter?: number;
   /** The finer word for the code. */
   readonly reason?: ErrorReason;
+  /** True if a part of the change may be stored. */
+  readonly mayBeStored?: true;
 }
 
 /**

@@ -49,10 +49,11 @@ type CountsPlaces<N extends AdmissionName> = (typeof admissionTable)[N]['bounds'
 export type PlaceClass = { [N in AdmissionName]: CountsPlaces<N> }[AdmissionName];
 
 /** The error of a refusal in the table. */
-export const toHubError = ({ code, message, retryAfter, reason }: Refusal): HubError =>
+export const toHubError = ({ code, message, retryAfter, reason, mayBeStored }: Refusal): HubError =>
   new HubError(code, message, {
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(reason === undefined ? {} : { reason }),
+    ...(mayBeStored === undefined ? {} : { mayBeStored }),
   });
 
 /** The error of a class. */

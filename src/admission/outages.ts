@@ -60,6 +60,8 @@ export const outageTable = {
       message:
         "The disk of the hub's store is full, so nothing was stored. Try again later: MongoDB needs more disk space.",
       retryAfter: 10,
+      // A change can be several writes.
+      mayBeStored: true,
     },
   },
   mongoClosed: {

@@ -96,6 +96,8 @@ export interface ErrorDetail {
   readonly members?: { readonly [name: string]: unknown };
   /** The finer word for the code. */
   readonly reason?: ErrorReason;
+  /** True if a part of the change may be stored, although its code stands for a refusal. */
+  readonly mayBeStored?: true;
 }
 
 /** The one error type. `message` is shown to the caller: it contains what to do and never a secret. */

@@ -5,7 +5,9 @@ import { expect, inject, it } from 'vitest';
 import { noteWrite } from '../../adapters/mongo/audit.ts';
 import { openMongo } from '../../adapters/mongo/index.ts';
 import { systemClock } from '../../adapters/node/clock.ts';
+import { outageOf } from '../../src/admission/outages.ts';
 import { entriesOf, linkText } from '../../src/audit/record.ts';
+import { HubError } from '../../src/shared/error.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { aBatch } from '../conformance/events.ts';
 import { aKey, aNote, sha256, t0, uuid } from '../conformance/fixtures.ts';
@@ -85,6 +87,27 @@ it('records what a dead node left at once, and nothing of a living one, on howev
   } finally {
     await client.close();
     await Promise.all(stores.map((store) => store.close()));
+  }
+});
+
+it('keeps the intent of a write that met a full disk, because an earlier part of it may be stored', async () => {
+  const name = databases.newName();
+  const store = await databases.open(name);
+  const client = new MongoClient(inject('mongoUrl'));
+  try {
+    const intents = client.db(name).collection('auditIntents');
+    const [inDoubt, refused] = [aNote({ tenantId: 't' }), aNote({ tenantId: 't' })];
+    const by = { now: 1000, node: undefined };
+    const failing = (note: typeof inDoubt, error: Error) =>
+      noteWrite(store.audit, intents as never, { note }, by, () => Promise.reject(error));
+    await expect(failing(inDoubt, outageOf('mongoFull'))).rejects.toMatchObject({ code: 'disk_full' });
+    const refusal = new HubError('conflict', 'The version exists.');
+    await expect(failing(refused, refusal)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await store.audit.recover(5000, 100)).toBe(1);
+    expect(await wholeChain(store, 't')).toEqual([inDoubt.id]);
+  } finally {
+    await client.close();
+    await store.close();
   }
 });
 

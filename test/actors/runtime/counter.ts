@@ -3,6 +3,7 @@
 import type { ActorContext, Effects, Tell } from '../../../actors/runtime/define.ts';
 import { actorKind } from '../../../actors/runtime/kind.ts';
 import { type ActorSystem, type ActorsOptions, createActors } from '../../../actors/runtime/system.ts';
+import { outageOf } from '../../../src/admission/outages.ts';
 import type { Announcement } from '../../../src/shared/announcement.ts';
 import { HubError } from '../../../src/shared/error.ts';
 import type { Control } from '../../../src/shared/frame.ts';
@@ -14,7 +15,7 @@ export type CounterMessages = {
   /** Adds to the stored count and answers it; `hold` waits for that latch first. */
   add: { body: { readonly n: number; readonly hold?: string }; reply: number };
   read: { body: null; reply: number };
-  fail: { body: { readonly how: 'conflict' | 'bug'; readonly effects?: Effects }; reply: null };
+  fail: { body: { readonly how: 'conflict' | 'bug' | 'full'; readonly effects?: Effects }; reply: null };
   emit: { body: Effects; reply: null };
   timer: {
     body: { readonly name: string; readonly at: number | null; readonly hold?: string };
@@ -73,6 +74,7 @@ const counter = actorKind<CounterMessages, State, CounterPorts>({
     },
     async fail(state, { how }) {
       state.count = -1;
+      if (how === 'full') throw outageOf('mongoFull');
       throw how === 'bug' ? new TypeError('a bug') : new HubError('conflict', 'no');
     },
     async emit(_state, effects) {

@@ -172,6 +172,16 @@ describe('failures', () => {
     expect(log.lines).toMatchObject([{ level: 'error', fields: { err: { message: 'a bug' }, actor: 'a' } }]);
   });
 
+  it('of a store that may have stored a part go to the asker, and the state is built again', async () => {
+    const { actors, ports } = aSystem();
+    ports.stored.set('a', 9);
+    await expect(actors.ask('counter', 'a', 'fail', { how: 'full' })).rejects.toMatchObject({
+      code: 'disk_full',
+    });
+    expect(await actors.ask('counter', 'a', 'read', null)).toBe(9);
+    expect(ports.activations).toBe(2);
+  });
+
   it('drop the timers of the activation that failed', async () => {
     const { actors, clock, ports } = aSystem();
     const before = clock.pending;

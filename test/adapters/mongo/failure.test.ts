@@ -143,7 +143,9 @@ it('is known to be full from a write that found no room until a probe that did',
   });
   expect(guard.storage().state).toBe('ok');
   for (let i = 0; i < 3; i++) {
-    await expect(write()).rejects.toMatchObject({ code: 'disk_full', detail: { retryAfter: 10 } });
+    await expect(write()).rejects.toMatchObject({
+      ...{ code: 'disk_full', detail: { retryAfter: 10, mayBeStored: true } },
+    });
   }
   expect(guard.storage().state).toBe('full');
   await clock.advanceAsync(2000, 500);
