@@ -98,10 +98,6 @@ class WorkspaceSamples implements SampleRuns {
     return approval?.status === 'pending' && approval.deadline > this.#ports.clock.now() ? 1 : 0;
   }
 
-  approvalIdOf(tenantId: string): string {
-    return this.#idOf(tenantId, 'approval');
-  }
-
   #idOf(tenantId: string, what: string): string {
     return contentId(this.#ports.secrets.sha256(JSON.stringify([tenantId, 'sample-run', what])));
   }
