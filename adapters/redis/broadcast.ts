@@ -102,6 +102,7 @@ class RedisBroadcast implements Broadcast {
         this.#log.error({}, 'control messages were lost before this node read them');
         this.#tell({ kind: 'missed' });
       },
+      resumed: () => this.#tell({ kind: 'interruption' }),
     });
   }
 

@@ -16,6 +16,8 @@ export interface Followed {
   take(entry: LogEntry): void;
   /** Entries up to this position are lost: the log was trimmed or lost before this node read them. */
   missed(position: Position): void;
+  /** The log can be read again after a failure, and none of its entries are lost. */
+  resumed?(): void;
 }
 
 export interface Reader {
@@ -111,7 +113,7 @@ class LogReader implements Reader {
         // rise.
         one.position = end;
         this.#guard(() => one.missed(ownPosition(sharedPosition(before), 1)));
-      }
+      } else this.#guard(() => one.resumed?.());
     }
   }
 

@@ -199,7 +199,7 @@ class RequestCallers implements Callers {
 
   control(message: Control): void {
     this.#closed.control(message);
-    if (message.kind === 'missed') {
+    if (message.kind === 'missed' || message.kind === 'interruption') {
       this.#ring.forget();
       this.#logins.forget();
     }

@@ -55,7 +55,7 @@ export function createClosedTenants({
       );
     },
     control(message) {
-      if (message.kind === 'missed') void look();
+      if (message.kind === 'missed' || message.kind === 'interruption') void look();
       if (message.kind !== 'tenant_closed' && message.kind !== 'tenant_opened') return;
       toldAt++;
       const others = [...closed].filter((id) => id !== message.tenantId);

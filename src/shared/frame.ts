@@ -108,6 +108,11 @@ export type Control =
   | { readonly kind: 'roster_wanted'; readonly tenantId: string; readonly env: Env }
   /** Shards have a new owner: who holds streams of their environments wakes their actors. */
   | { readonly kind: 'shards_moved'; readonly shards: readonly number[] }
+  /**
+   * Not sent: this node can read control messages again and has missed none, but nodes may have ended before they sent
+   * theirs.
+   */
+  | { readonly kind: 'interruption' }
   /** Control messages may not have reached this node: it must not trust what it remembers. */
   | { readonly kind: 'missed' };
 

@@ -23,6 +23,18 @@ describe('API keys', () => {
     expect(headerOf(after, 'WWW-Authenticate')).toBe('Bearer');
   });
 
+  it.each(['missed', 'interruption'] as const)(
+    'are read again after control messages may be missing (%s)',
+    async (kind) => {
+      const { pipeline, keys, key, callers } = edge();
+      const status = async () => (await pipeline.handle(raw('GET', '/api/v1/sessions/a', asKey))).status;
+      expect(await status()).toBe(200);
+      keys.set(key.hash, { ...key, revokedAt: 1 });
+      callers.control({ kind });
+      expect(await status()).toBe(401);
+    },
+  );
+
   it('revoked while being read are read again', async () => {
     const { pipeline, keys, key, callers } = edge();
     const byHash = keys.get.bind(keys);

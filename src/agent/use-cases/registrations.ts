@@ -157,8 +157,8 @@ export class Registrations {
       const assignment = { agentIds: [agentId], bundleName: nextBundleName, envs, bulk: false, note };
       await actors.ask('tenant', tenantId, 'assign', assignment);
     } else if (isRouting) {
-      // Tags decide which rules match, and an assignment may be repeated because its streams missed it. The agent may be
-      // connected in any environment.
+      // Tags decide which rules match, and an assignment may be repeated because its streams missed it. The agent may
+      // be connected in any environment.
       for (const env of environments) {
         await actors.tell('agent', agentKey(tenantId, env, agentId), 'resolve', null);
       }

@@ -250,12 +250,11 @@ class LiveStreams implements Live, StreamHome {
         const feed = this.#feeds.get(audience(message.tenantId, message.env));
         if (feed) void this.#reannounce.all(feed);
       }
-    } else if (message.kind === 'missed') {
+    } else if (message.kind === 'missed' || message.kind === 'interruption') {
       this.#recheck.now();
       // A request for a roster may be among what was missed.
-      void this.#reannounce.each(
-        this.#feeds.all().filter(({ audience }) => environmentIn(audience) !== null),
-      );
+      const feeds = message.kind === 'missed' ? this.#feeds.all() : [];
+      void this.#reannounce.each(feeds.filter(({ audience }) => environmentIn(audience) !== null));
     } else if (message.kind !== 'shards_moved') this.#endAll(message);
   }
 

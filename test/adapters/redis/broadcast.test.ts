@@ -4,7 +4,7 @@ import { openBroadcast } from '../../../adapters/redis/broadcast.ts';
 import { readControl } from '../../../adapters/redis/entry.ts';
 import { unavailable } from '../../../adapters/redis/link.ts';
 import type { Logs } from '../../../adapters/redis/log.ts';
-import type { Reader } from '../../../adapters/redis/reader.ts';
+import type { Followed, Reader } from '../../../adapters/redis/reader.ts';
 import type { Control } from '../../../src/shared/frame.ts';
 import { ManualClock } from '../../clock.ts';
 import { silentLog } from '../../log.ts';
@@ -21,10 +21,12 @@ async function withoutRedis() {
       sent.push(...entries.map(({ body }) => readControl(body)));
     },
   } as unknown as Logs;
-  const reader = { add() {}, remove() {}, close: async () => {} } as unknown as Reader;
+  const followed: Followed[] = [];
+  const add = (one: Followed) => void followed.push(one);
+  const reader = { add, remove() {}, close: async () => {} } as unknown as Reader;
   const broadcast = await openBroadcast(logs, reader, clock, silentLog);
   broadcast.onControl((message) => void here.push(message));
-  return { broadcast, clock, state, sent, here };
+  return { broadcast, clock, state, sent, here, followed };
 }
 
 const refusal = { name: 'HubError', code: 'unavailable' };
@@ -44,6 +46,12 @@ describe('control messages while Redis is away', () => {
     expect(sent.length).toBeGreaterThanOrEqual(1);
     expect(sent.length).toBeLessThanOrEqual(2);
     expect(new Set(sent.map((message) => message?.kind))).toEqual(new Set(['missed']));
+  });
+
+  it('of a node that ended with them are an interruption for the others', async () => {
+    const { here, followed } = await withoutRedis();
+    followed[0]?.resumed?.();
+    expect(here).toEqual([{ kind: 'interruption' }]);
   });
 
   it('that follow no change are refused only', async () => {

@@ -24,29 +24,33 @@ async function afterOutage(position: string, bounds: { readonly floor: string; r
   const logs = { keyOf: (audience: string) => audience, bounds: async () => bounds } as unknown as Logs;
   const reader = openReader({ link, blocking, logs, clock, log: silentLog }, 'wake');
   const missed: string[] = [];
+  let resumptions = 0;
   const followed = {
     audience: dashboardsOf('t1'),
     position,
     take: () => {},
     missed: (at: string) => void missed.push(at),
+    resumed: () => void resumptions++,
   };
   reader.add(followed);
   broken();
   await settled();
   await clock.advanceAsync(200, 50);
   expect(reads).toBe(2);
-  return { missed, position: followed.position };
+  return { missed, resumptions, position: followed.position };
 }
 
 describe('after an outage', () => {
   it('a log that is as it was misses nothing', async () => {
-    expect(await afterOutage('5-0', { floor: '1-0', end: '9-0' })).toEqual({ missed: [], position: '5-0' });
-    expect(await afterOutage('5-0', { floor: '5-0', end: '5-0' })).toEqual({ missed: [], position: '5-0' });
+    const whole = { missed: [], resumptions: 1, position: '5-0' };
+    expect(await afterOutage('5-0', { floor: '1-0', end: '9-0' })).toEqual(whole);
+    expect(await afterOutage('5-0', { floor: '5-0', end: '5-0' })).toEqual(whole);
   });
 
   it('a log that was trimmed past the position misses what was before its floor', async () => {
     expect(await afterOutage('5-0', { floor: '7-0', end: '9-0' })).toEqual({
       missed: ['7-0'],
+      resumptions: 0,
       position: '7-0',
     });
   });
@@ -54,6 +58,7 @@ describe('after an outage', () => {
   it('a log that ends before the position has lost entries: it is read on from its end, and positions still rise', async () => {
     expect(await afterOutage('5-0', { floor: '1-0', end: '3-0' })).toEqual({
       missed: ['5-0.1'],
+      resumptions: 0,
       position: '3-0',
     });
   });

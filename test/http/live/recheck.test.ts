@@ -4,14 +4,16 @@ import { settled } from '../../clock.ts';
 import { hub } from './fixtures.ts';
 
 describe('streams whose revocation was missed', () => {
-  it('end as soon as the store is asked, and the others go on', async () => {
+  it.each(['missed', 'interruption'] as const)('end as soon as the store is asked (%s)', async (kind) => {
     const h = hub();
     const revoked = await Promise.all([1, 2, 3].map((i) => h.open({ agent: `a${i}`, keyHash: 'gone' })));
     const kept = await h.open({ agent: 'b', keyHash: 'kept' });
     const person = await h.open({ dashboard: true });
     h.standing.gone.add('gone').add('login');
-    h.live.control({ kind: 'missed' });
+    h.seen.announced.length = 0;
+    h.live.control({ kind });
     await settled();
+    if (kind === 'interruption') expect(h.seen.announced).toEqual([]);
     expect([...revoked, person].map(({ socket }) => socket.over)).toEqual(Array(4).fill('ended'));
     expect(kept.socket.over).toBeNull();
     expect(h.live.counts().ended).toEqual({ revoked: 3, signed_out: 1 });
