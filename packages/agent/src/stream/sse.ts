@@ -14,9 +14,9 @@ const defaultLimit = 4 * 1024 * 1024;
 export class SseParser {
   readonly #limit: number;
   readonly #decoder = new TextDecoder('utf-8');
-  #rest = '';
-  /** Offset in `#rest` from which the search for a line end continues. */
-  #searched = 0;
+  /** The begin of a line whose end has not come, in pieces: put together once, or each piece would copy all of it. */
+  #begin: string[] = [];
+  #beginLength = 0;
   #afterReturn = false;
   #id: string | null = null;
   #event = '';
@@ -30,22 +30,23 @@ export class SseParser {
   /** The frames that these bytes complete, in order. @throws RangeError when a frame is longer than the limit */
   push(bytes: Uint8Array): StreamFrame[] {
     const frames: StreamFrame[] = [];
-    let text = this.#rest + this.#decoder.decode(bytes, { stream: true });
+    let text = this.#decoder.decode(bytes, { stream: true });
     // The second half of a CRLF that was cut in two.
-    if (this.#afterReturn && this.#rest === '' && text.startsWith('\n')) text = text.slice(1);
+    if (this.#afterReturn && text.startsWith('\n')) text = text.slice(1);
     if (text !== '') this.#afterReturn = false;
     let start = 0;
     const lineEnd = /\r\n|\n|\r/g;
-    lineEnd.lastIndex = this.#searched;
     for (let match = lineEnd.exec(text); match; match = lineEnd.exec(text)) {
-      const frame = this.#line(text.slice(start, match.index));
+      const frame = this.#line(this.#begin.join('') + text.slice(start, match.index));
+      this.#begin = [];
+      this.#beginLength = 0;
       if (frame) frames.push(frame);
       start = lineEnd.lastIndex;
       this.#afterReturn = match[0] === '\r' && start === text.length;
     }
-    this.#rest = text.slice(start);
-    this.#searched = this.#rest.length;
-    if (this.#rest.length + this.#size > this.#limit) throw new RangeError('a stream frame is too long');
+    this.#begin.push(text.slice(start));
+    this.#beginLength += text.length - start;
+    if (this.#beginLength + this.#size > this.#limit) throw new RangeError('a stream frame is too long');
     return frames;
   }
 
