@@ -5,7 +5,7 @@
 // an old head, and the number after that head is taken. Keeps promise P30.
 import { hash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
-import type { AuditFilter, AuditStore, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
+import type { AuditFilter, AuditStore, GoneNodes, Noting, PlacedAuditEntry } from '../../src/audit/port.ts';
 import type { AuditPlace } from '../../src/audit/record.ts';
 import {
   type AuditLink,
@@ -249,10 +249,10 @@ async function recoverIntents(
   append: AuditStore['append'],
   before: number,
   limit: number,
-  isGone: (node: string) => boolean = () => false,
+  gone: GoneNodes = { isGone: () => false, before: 0 },
 ): Promise<number> {
-  const nodes = (await intents.distinct('node')).filter((node) => node !== undefined && isGone(node));
-  const left = { $or: [{ at: { $lt: before } }, { node: { $in: nodes } }] };
+  const nodes = (await intents.distinct('node')).filter((node) => node !== undefined && gone.isGone(node));
+  const left = { $or: [{ at: { $lt: before } }, { node: { $in: nodes }, at: { $lt: gone.before } }] };
   const rows = await intents.find(left, { sort: { at: 1 }, limit }).toArray();
   for (const { _id, note: text } of rows) {
     const note = JSON.parse(text) as AuditNote;
@@ -309,7 +309,7 @@ export function mongoAudit({ links, heads, intents }: AuditCollections): AuditSt
     },
     start: (tenantId) => startOf(heads, tenantId),
     retain: (tenantId, before, limit) => retainLinks({ links, heads }, chainHeads, tenantId, before, limit),
-    recover: (before, limit, isGone) => recoverIntents(intents, append, before, limit, isGone),
+    recover: (before, limit, gone) => recoverIntents(intents, append, before, limit, gone),
   };
 }
 

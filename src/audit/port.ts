@@ -64,10 +64,17 @@ export interface AuditStore {
    * Records the entries that dead processes left: those of dead nodes, and all that began before `before`. An entry
    * without proof of its write gets `unconfirmed: true`. Safe to repeat, also on several nodes at once. A write that
    * continues after all finds its entry.
-   * @param isGone true for a dead node; default: no node is dead
+   * @param gone default: no node is dead
    * @returns the number of entries, at most `limit`
    */
-  recover(before: number, limit: number, isGone?: (node: string) => boolean): Promise<number>;
+  recover(before: number, limit: number, gone?: GoneNodes): Promise<number>;
+}
+
+/** Nodes that are probably dead. */
+export interface GoneNodes {
+  isGone(node: string): boolean;
+  /** Epoch milliseconds: younger entries may be of writes under way, if a node lives after all. */
+  readonly before: number;
 }
 
 /** A note on its way with a write. */
