@@ -25,9 +25,9 @@ const orderedPart = ({ agentId, sessionId, runId, since, until }: EventFilter): 
 });
 
 /**
- * Searches in windows of the order, so that it knows how far it came when its time ends. A window has so many events
- * that match the filter without its text. If few match (`isSparse`), the server finds no end of a window in time: then
- * it has so many of those that an index contains in their order.
+ * Searches in windows of the order, so that it knows how far it came when its time ends. A window contains so many
+ * events that match the filter without its text. If few match (`isSparse`), the server reaches no end of a window in
+ * time: a window then contains so many events of an index.
  */
 export function mongoEventScan(events: Collection<EventRow>) {
   return async (
