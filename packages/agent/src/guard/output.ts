@@ -20,6 +20,8 @@ export interface JudgedResult {
   readonly success: boolean;
   /** `output.text` of contracts. */
   readonly outputText: ResultText;
+  /** True for undefined and null. Other results may have no text either, and are hidden where contracts redact. */
+  readonly isMissing: boolean;
   /** The value whose fields `result.*` selects. */
   readonly fields: unknown;
   /** Null: the fields do not contain it. */
@@ -42,13 +44,14 @@ export function judgeResult<R>(
   { success = looksSuccessful, outputText, resultFields = (one) => one }: RunOptions<R>,
   onError: OnError,
 ): JudgedResult {
+  const isMissing = result === undefined || result === null;
   try {
     const text = outputText ? ofText(outputText(result)) : resultText(result);
     const fields = resultFields(result);
-    return { success: success(result), outputText: text, fields, isolation: isolationOf(fields) };
+    return { success: success(result), outputText: text, isMissing, fields, isolation: isolationOf(fields) };
   } catch (failure) {
     onError(failure, 'judging a result');
-    return { success: false, outputText: resultText(result), fields: result, isolation: null };
+    return { success: false, outputText: resultText(result), isMissing, fields: result, isolation: null };
   }
 }
 
@@ -61,6 +64,7 @@ const ofText = (text: string | null | undefined): ResultText => ({
 export const judgeFailure = (message: string): JudgedResult => ({
   success: false,
   outputText: ofText(message),
+  isMissing: false,
   fields: undefined,
   isolation: null,
 });

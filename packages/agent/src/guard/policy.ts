@@ -147,10 +147,10 @@ export class Policy {
   /** @param redactText for redact rules that name no pattern */
   after(
     call: ToolCall,
-    { fields, outputText }: Pick<JudgedResult, 'fields' | 'outputText'>,
+    { fields, outputText, isMissing }: JudgedResult,
     redactText: (text: string) => string,
   ): AfterCall {
-    const post = evaluatePost(this.bundle, call, fields, { outputText, redactText });
+    const post = evaluatePost(this.bundle, call, fields, { outputText, isMissing, redactText });
     const fired = post.records.filter((record) => !record.passed);
     return {
       post,

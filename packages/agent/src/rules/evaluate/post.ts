@@ -10,6 +10,8 @@ import { mustBeSeen, sideEffectOf } from './tools.ts';
 export interface PostOptions {
   /** The result as `output.text`. Default: texts as they are, everything else as JSON. */
   readonly outputText?: ResultText;
+  /** True if the tool returned nothing, so that nothing can be redacted. Default: true for undefined and null. */
+  readonly isMissing?: boolean;
   /** Generic redaction, for a redact rule that names no pattern; without it the whole text is replaced. */
   readonly redactText?: (text: string) => string;
   readonly budget?: Budget;
@@ -54,7 +56,8 @@ export function evaluatePost(
   try {
     const rules = bundle.rulesFor(call.tool);
     const view = viewOf(bundle, call, output, budget, options.outputText);
-    const { text: whole, isReadable } = view.outputText;
+    const { text: whole } = view.outputText;
+    const { isMissing = output === undefined || output === null } = options;
     const sideEffect = sideEffectOf(call, bundle.tools);
     const result = mustBeSeen(call, bundle.tools);
     for (const compiled of rules.post) {
@@ -72,7 +75,8 @@ export function evaluatePost(
         suppressed ??= `[OUTPUT SUPPRESSED] ${message}`;
         warnings.push(message);
       } else {
-        text = isReadable ? redact(compiled, text ?? whole, replacing, options.redactText) : marker;
+        if (whole !== undefined) text = redact(compiled, text ?? whole, replacing, options.redactText);
+        else if (!isMissing) text = marker;
         warnings.push(message);
       }
     }
@@ -110,14 +114,12 @@ function patternsOf(rule: CompiledRule): readonly ReplacingRegex[] {
   return patterns;
 }
 
-/** @param text undefined: the result is missing, and nothing can be redacted */
 function redact(
   rule: CompiledRule,
-  text: string | undefined,
+  text: string,
   budget: Budget,
   redactText: ((text: string) => string) | undefined,
-): string | undefined {
-  if (text === undefined) return undefined;
+): string {
   if (rule.patterns.length > 0)
     return patternsOf(rule).reduce((left, regex) => regex.replaceAll(left, marker, budget).text, text);
   try {
