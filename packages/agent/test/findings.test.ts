@@ -69,6 +69,12 @@ contracts:
     ]);
   });
 
+  it('but not of tools whose arguments a glob declares', () => {
+    const { told, heard } = listening({ toolArguments: { 'run_*': { input: 'command' } } });
+    Guard.fromYaml(document('args.path: { equals: a }').replace('tool: read', 'tool: run_x'), heard);
+    expect(told).toEqual([]);
+  });
+
   it('but not of selectors that the guard registers', () => {
     const { told, heard } = listening({ selectors: { ticket: () => ({}) } });
     Guard.fromYaml(document('ticket.state: { equals: open }'), heard);

@@ -1,5 +1,6 @@
 // Finds valid parts that their author did not mean: contracts that can never match, and words that other agents read
 // otherwise. Refuses nothing.
+import { globMatch } from '../evaluate/glob.ts';
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
 import { nameOf, profileOf } from '../sandbox/profiles/index.ts';
@@ -264,14 +265,19 @@ class Linter {
     }
   }
 
-  /** A tool that is not declared, one letter beside one that is. Numbered tools are meant. */
+  /** A tool that is not declared, one letter beside one that is. Numbered tools are meant, and those of a glob. */
   #toolNames(entry: Entry): void {
     const declared = [...this.#declared.keys(), ...this.#tools];
+    const globs = declared.filter((one) => globCharacters.test(one));
     const isList = Array.isArray(entry.value.tools);
     for (const [i, tool] of entry.tools.entries()) {
       if (tool.length < minToolName || declared.includes(tool) || globCharacters.test(tool)) continue;
+      if (globs.some((glob) => globMatch(glob, tool))) continue;
       const others = declared.filter(
-        (one) => one.length >= minToolName && one.replace(/\d+/g, '') !== tool.replace(/\d+/g, ''),
+        (one) =>
+          one.length >= minToolName &&
+          !globs.includes(one) &&
+          one.replace(/\d+/g, '') !== tool.replace(/\d+/g, ''),
       );
       const nearest = nearestWord(tool, others, () => 1);
       if (nearest === undefined) continue;

@@ -337,6 +337,16 @@ describe('what chooses nobody and names nothing', () => {
     for (const tool of ['read_file', 'write_file', 'tool_2', '"read_fil?"', 'exec'])
       expect(of(tool)).toEqual([]);
   });
+
+  it('is no tool that a declared glob matches or resembles', () => {
+    const tools = 'tools: {"run_*": {side_effect: read}, "send-?": {side_effect: write}}\n';
+    const contracts = ['run_x', 'run_', 'send-a', 'send']
+      .map((tool) => pre('{args.x: {equals: 1}}', `id: ${tool}, tool: ${tool}`))
+      .join('');
+    expect(found(bundle(contracts, tools))).toEqual([]);
+    expect(found(bundle(contracts), { tools: ['run_*', 'send-?'] })).toEqual([]);
+    expect(found(bundle(contracts), { tools: ['run_*', 'run_y', 'send-?'] })).toEqual([]);
+  });
 });
 
 describe('limits per tool', () => {
