@@ -91,6 +91,7 @@ describe('the playground', () => {
     const result = page.getByRole('region', { name: 'Result' });
     await result.getByText('Only leads pay 20').waitFor();
     await result.getByText(/same result, denied/).waitFor();
+    await result.getByText(/is unknown: it was 20/).waitFor();
     const cases = page.getByRole('region', { name: 'Cases' });
     await cases.getByLabel('Case name').fill('a clerk');
     await cases.getByRole('button', { name: 'Save case', exact: true }).click();

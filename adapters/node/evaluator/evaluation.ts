@@ -97,7 +97,7 @@ function compile({ request, accepted, keyPrefix }: EvaluateTask): Compiled {
       looksSecret,
     }),
     findings: read.ok ? lintBundle(read, words) : [],
-    trace: createTracer({ operators, redaction }),
+    trace: createTracer({ redaction }),
   };
 }
 

@@ -497,6 +497,37 @@ ok   host
     });
   });
 
+  it('looks past an operator of agents whose value is missing', async () => {
+    await write(
+      'either.yaml',
+      bundle(`  - id: either
+    type: pre
+    tool: connect
+    when: { any: [{ args.ip: { in_network: "10.0.0.0/8" } }, { args.host: { equals: h } }, { args.amount: { gt: 5 } }] }
+    then: { effect: deny, message: no }
+`),
+    );
+    await write('either.tools.yaml', 'custom_operators: [in_network]\n');
+    await write(
+      'either.cases.yaml',
+      `contracts: either.yaml
+cases:
+  - { name: host, call: { tool: connect, args: { host: h } }, expect: { verdict: deny } }
+  - { name: text, call: { tool: connect, args: { amount: x } }, expect: { verdict: deny } }
+`,
+    );
+    expect(await run(['test', '--tools', 'either.tools.yaml', 'either.cases.yaml'])).toMatchObject({
+      code: 0,
+      out: `ok   host
+ok   text
+       contract 'either' fires because gt does not accept a text: args.amount is one
+2 of 2 cases passed; 1 of 1 contracts fire in a case
+  either: true in no case: args.ip in_network "10.0.0.0/8"
+  either: true in no case: args.amount gt 5
+`,
+    });
+  });
+
   it.each([
     [
       'contracts: nowhere.yaml\ncases: [{call: {tool: a}, expect: {verdict: allow}}]',

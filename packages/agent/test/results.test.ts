@@ -103,15 +103,17 @@ describe('a result that is missing', () => {
   const secret = { secret: 'ghp_0123456789abcdefghijABCDEFGHIJ012345' };
   it.each<[string, unknown, object]>([
     ['an option returns no text', secret, { outputText: () => null }],
-    ['the text is that of an MCP result', { ...secret, content: [] }, { ...mcpRunOptions, outputText: () => null }],
+    [
+      'the text is that of an MCP result',
+      { ...secret, content: [] },
+      { ...mcpRunOptions, outputText: () => null },
+    ],
     ['JSON writes nothing', { ...secret, toJSON: () => undefined }, {}],
   ])('is another than one without text, which is replaced as a whole: %s', async (_name, result, options) => {
     for (const when of [named, '{any: [{tool.name: {equals: find}}, {output.text: {matches: ghp}}]}']) {
       const { returned } = await run(post('redact', when), result, options);
       expect(returned instanceof ResultReplacedError ? returned.text : returned).toEqual(
-        'replaceText' in options
-          ? { content: [{ type: 'text', text: '[REDACTED]' }] }
-          : '[REDACTED]',
+        'replaceText' in options ? { content: [{ type: 'text', text: '[REDACTED]' }] } : '[REDACTED]',
       );
     }
   });

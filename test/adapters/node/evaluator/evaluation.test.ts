@@ -36,7 +36,8 @@ it('does not take a text for compiled under other words, other tools or by anoth
   const yaml = bundleYaml('team').replace('{matches: ^/etc/}', '{in_network: x}');
   const known = task(yaml, { path: 'x' });
   const words = { tools: [], selectors: [], operators: ['in_network'] };
-  expect(evaluate({ ...known, request: { ...known.request, words } }).verdict).toBe('deny');
+  const { verdict, contracts_evaluated } = evaluate({ ...known, request: { ...known.request, words } });
+  expect([verdict, contracts_evaluated[0]?.trace]).toMatchObject(['deny', { outcome: 'fault', value: 'x' }]);
   expect(() => evaluate(known)).toThrow('unknown operator');
   const box = `${bundleYaml('team', [])}  - {id: box, type: sandbox, tools: ["*"], within: [/w], message: out}\n`;
   const boxed = task(box, { input: '../x' });

@@ -23,6 +23,8 @@ export const operatorNames = [
   'lte',
 ] as const;
 export type OperatorName = (typeof operatorNames)[number];
+export const isBuiltIn = (operator: string): operator is OperatorName =>
+  operatorNames.some((name) => name === operator);
 
 /** Deepest nesting of all/any/not. */
 export const maxConditionDepth = 50;

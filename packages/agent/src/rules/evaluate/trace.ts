@@ -1,7 +1,9 @@
 // A condition evaluated once more with a note of each step: what was looked at, the value it saw, and what came of it.
 // For people who ask why; live calls are judged without it.
+import { isBuiltIn } from '../bundle/condition.ts';
 import type { Condition } from '../bundle/rule.ts';
 import { createRedaction, type Redaction, redactSelected } from '../redact.ts';
+import { spend } from '../regex/regex.ts';
 import type { Json } from '../yaml.ts';
 import type { ToolCall, View } from './call.ts';
 import { compileCondition, type Extensions, type Predicate } from './condition.ts';
@@ -51,11 +53,20 @@ function leafCompiler(
     const cached = compiled.get(leaf);
     if (cached) return cached;
     const select = compileSelector(leaf.selector, options.selectors);
-    const parts = { test: compileCondition(leaf, options), select };
+    const exists = isBuiltIn(leaf.operator) || Object.hasOwn(options.operators ?? {}, leaf.operator);
+    const parts = { test: exists ? compileCondition(leaf, options) : absentTest(select), select };
     compiled.set(leaf, parts);
     return parts;
   };
 }
+
+/** An operator that exists only in agents: as there, a missing value does not hold. A present one cannot be tested. */
+const absentTest =
+  (select: Getter): Predicate =>
+  (view) => {
+    spend(view.budget, 1);
+    return (select(view) ?? null) === null ? no : fault;
+  };
 
 /** A tracer that compiles each condition once, for many calls. */
 export function createTracer(options: TraceOptions = {}): Tracer {

@@ -1,6 +1,6 @@
 // Unit tests for contracts: a YAML file of cases, each a call and what should come of it. Reads and runs; prints
 // nothing.
-import { operatorNames } from '../bundle/condition.ts';
+import { isBuiltIn } from '../bundle/condition.ts';
 import { isMapping, meantBy } from '../bundle/reader.ts';
 import { RuleError } from '../error.ts';
 import type { Principal, ToolCall } from '../evaluate/call.ts';
@@ -228,10 +228,7 @@ function faultsOf(bundle: CompiledBundle, { call, output }: Case, ran: boolean):
     const view = viewOf(bundle, call, rule.type === 'post' ? output : undefined);
     if (rule.type === 'sandbox' || !hasPolicyError(recordOf(compiled, view))) return [];
     return leavesOf(traceCondition(rule.when, view))
-      .filter(
-        ({ outcome, value, operator }) =>
-          outcome === 'fault' && (value !== undefined || !isBuiltIn(operator)),
-      )
+      .filter(({ outcome, value }) => outcome === 'fault' && value !== undefined)
       .map(({ selector, operator, value }) =>
         isBuiltIn(operator)
           ? `contract '${rule.id}' fires because ${operator} does not accept a ${typeName(value)}: ${selector} is one${
@@ -241,8 +238,6 @@ function faultsOf(bundle: CompiledBundle, { call, output }: Case, ran: boolean):
       );
   });
 }
-
-const isBuiltIn = (operator: string): boolean => operatorNames.some((name) => name === operator);
 
 const typeName = (value: unknown): string =>
   Array.isArray(value)
