@@ -130,8 +130,11 @@ const neverPlain: ScalarTag = {
   resolve: (text) => text,
 };
 
-/** They end a line in YAML 1.1 alone, even between quotes. */
-const olderLineEnds = /[\x85\u2028\u2029]/g;
+/**
+ * Characters that must be escaped between quotes: loaders refuse them, or YAML 1.1 takes them for the end of a line.
+ * JSON escapes those below U+0020.
+ */
+const escapedCharacters = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 /** Texts of several lines that begin with a tab: libyaml takes it for an indentation and refuses it. */
 const tabbedBlock = /^(?:\n+\t|\t.*\n)/s;
@@ -140,12 +143,12 @@ const escapedText: ScalarTag = {
   tag: 'tag:yaml.org,2002:str',
   default: true,
   identify: (value) =>
-    typeof value === 'string' && (value.search(olderLineEnds) !== -1 || tabbedBlock.test(value)),
+    typeof value === 'string' && (value.search(escapedCharacters) !== -1 || tabbedBlock.test(value)),
   resolve: (text) => text,
   stringify: ({ value }) =>
     JSON.stringify(value).replace(
-      olderLineEnds,
-      (end) => `\\u${end.charCodeAt(0).toString(16).padStart(4, '0')}`,
+      escapedCharacters,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     ),
 };
 

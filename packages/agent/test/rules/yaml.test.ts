@@ -202,10 +202,11 @@ describe('stringifyYaml', () => {
     ['the "value" type', { '=': '=' }, '"=": "="\n'],
     ['a tab between words', { 'a\tb': 'c\td' }, '"a\\tb": "c\\td"\n'],
     ['a tab before lines', ['\ta\nb', '\n\ta'], '- "\\ta\\nb"\n- "\\n\\ta"\n'],
+    ['other control characters', ['a\u0000\u001f', '\u0007'], '- "a\\0\\x1f"\n- "\\a"\n'],
     [
       'older line ends',
-      ['a\u2028b', 'a\u2029\nb', 'a \u0085"'],
-      '- "a\\u2028b"\n- "a\\u2029\\nb"\n- "a \\u0085\\""\n',
+      ['a\u2028b', 'a\u2029\nb', 'a \u0085"', 'a\u007fb', '\u0080\u009f', '\ufeff\ufffe\uffff'],
+      '- "a\\u2028b"\n- "a\\u2029\\nb"\n- "a \\u0085\\""\n- "a\\u007fb"\n- "\\u0080\\u009f"\n- "\\ufeff\\ufffe\\uffff"\n',
     ],
     ['exponents', [1e-7, -1e21, 1.5e-7, 1e20], '- 1.0e-7\n- -1.0e+21\n- 1.5e-7\n- 100000000000000000000\n'],
   ])('writes %s so that PyYAML and libyaml read it', (_name, value, text) => {
@@ -220,7 +221,7 @@ describe('stringifyYaml', () => {
 
   it('is read back as it was', () => {
     fc.assert(
-      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+      fc.property(fc.jsonValue({ maxDepth: 4, stringUnit: 'binary' }), (value) => {
         const plain = JSON.parse(JSON.stringify(value));
         const text = stringifyYaml(plain);
         const read = (() => {
@@ -228,7 +229,7 @@ describe('stringifyYaml', () => {
             return parseYaml(text)[0]?.value;
           } catch (error) {
             // Keys and characters that are refused on purpose.
-            expect((error as Error).message).toMatch(/not allowed|control character|surrogate|duplicate key/);
+            expect((error as Error).message).toMatch(/not allowed|surrogate|duplicate key/);
             return plain;
           }
         })();
