@@ -13,6 +13,14 @@ import { library } from './seed.ts';
 const { hub, cookie } = await tenantOfFile();
 let event: string;
 
+const sandboxed = `apiVersion: service/v1
+kind: ContractBundle
+metadata: { name: sandboxed }
+defaults: { mode: enforce }
+contracts:
+  - { id: box, type: sandbox, tool: copy, within: [/w], allows: { commands: [ship] }, message: "Outside of /w" }
+`;
+
 const judging = `apiVersion: service/v1
 kind: ContractBundle
 metadata: { name: judging }
@@ -99,6 +107,31 @@ describe('the playground', () => {
     noFaults(visit);
     await visit.context.close();
     await setOperators([]);
+  });
+
+  it('judges arguments and commands by their declarations, as the hub does', async () => {
+    const declare = (tool_arguments: object, command_profiles: object) =>
+      hub.call('PUT', '/api/v1/settings/tools', { cookie, body: { tool_arguments, command_profiles } });
+    await declare({ copy: { where: 'path', line: 'command' } }, { ship: { operands: ['text'] } });
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/test');
+    await page.locator('.cm-content').click();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.keyboard.insertText(sandboxed);
+    await page.getByLabel('Tool', { exact: true }).fill('copy');
+    const result = page.getByRole('region', { name: 'Result' });
+    await page.getByLabel('Arguments as JSON').fill('{"where": "x/../../etc/passwd"}');
+    await result.getByText(/same result, denied/).waitFor();
+    const cases = page.getByRole('region', { name: 'Cases' });
+    await cases.getByLabel('Case name').fill('leaves the folder');
+    await cases.getByRole('button', { name: 'Save case', exact: true }).click();
+    await cases.getByText('1 of 1 case as expected.').waitFor();
+    await page.getByLabel('Arguments as JSON').fill('{"line": "ship /etc/passwd"}');
+    await result.getByText(/same result, allowed/).waitFor();
+    noFaults(visit);
+    await visit.context.close();
+    await declare({}, {});
   });
 
   itAtNight('takes a version and a call from the address, and keeps both there', async () => {

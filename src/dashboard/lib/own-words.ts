@@ -1,7 +1,8 @@
-// Selectors and operators that the tenant's agents register. The editor accepts them.
+// Selectors, operators and declarations of tools that the tenant's agents register. The editor accepts them.
 import { useMemo } from 'react';
 import { absentOperators } from '../../../packages/agent/src/rules/evaluate/operator.ts';
 import type { EngineOptions } from '../../../packages/agent/src/rules/evaluate/options.ts';
+import type { CommandProfiles } from '../../../packages/agent/src/rules/sandbox/profiles/profile.ts';
 import { type OwnWords, problemsOf } from './engine.ts';
 import { useCall } from './query.ts';
 
@@ -14,10 +15,20 @@ export function useOwnWords(): OwnWords {
   );
 }
 
-/** Options of the rule engine in the browser: operators of the tenant's agents are code that it does not have. */
+/**
+ * Options of the rule engine in the browser, as the hub's own dry runs have them. Operators of the tenant's agents are
+ * code that neither has.
+ */
 export function useEngineOptions(): EngineOptions {
-  const { operators } = useOwnWords();
-  return useMemo(() => ({ operators: absentOperators(operators) }), [operators]);
+  const { data } = useCall('toolSettings');
+  return useMemo(
+    () => ({
+      operators: absentOperators(data?.custom_operators ?? []),
+      toolArguments: data?.tool_arguments ?? {},
+      commandProfiles: (data?.command_profiles ?? {}) as CommandProfiles,
+    }),
+    [data],
+  );
 }
 
 /** The problems that the rule engine finds in a document; null has none. */
