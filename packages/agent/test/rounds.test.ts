@@ -76,6 +76,7 @@ describe('a call that its caller refuses', () => {
     await expect(guard.run('ask', {}, () => ++call.runs, { refusal, rounds })).rejects.toThrow(DeniedError);
     expect(call.runs).toBe(1);
     expect(actions(guard)).toEqual(['call_allowed', 'call_denied']);
+    expect(guard.events.last()).toMatchObject({ session_attempt_count: 1, session_execution_count: 1 });
   });
 });
 
@@ -143,5 +144,75 @@ describe('a call in several rounds', () => {
     expect(await call.round(guard, true)).toBe('done');
     expect(attempts).toEqual([2, 2]);
     expect(guard.events.last()).toMatchObject({ action: 'call_executed', session_attempt_count: 2 });
+  });
+
+  const approved = { proceed: true, status: 'approved', decidedBy: 'ann', reason: null } as const;
+  const question = {
+    denial: { source: 'yaml_precondition', name: 'ask-first', reason: 'sure?' },
+    outcome: async () => approved,
+  };
+
+  it.each([
+    ['the contracts in force refuse it', never, {}, ['call_denied']],
+    ['a person has approved it', quiet, { question }, ['call_approval_granted', 'call_executed']],
+    ['a person has approved it in vain', never, { question }, ['call_approval_granted', 'call_denied']],
+  ])('has its own execution in the records of a later round: %s', async (_name, contracts, more, later) => {
+    const guard = guardOf(bundle(quiet), { sessionId: 'one' });
+    const call = new AskingCall();
+    await call.round(guard);
+    guard.reload(bundle(contracts));
+    await call.round(guard, true, more).catch((failure) => expect(failure).toBeInstanceOf(DeniedError));
+    const records = guard.events.events.slice(1);
+    expect(records.map(({ action }) => action)).toEqual(later);
+    for (const record of records)
+      expect(record).toMatchObject({ session_attempt_count: 1, session_execution_count: 1 });
+  });
+
+  it('keeps the execution of an earlier round if its arguments change in a later one', async () => {
+    const sessions = new MemorySessionStore();
+    const args = { list: [1] };
+    const changing: CodeContract = {
+      id: 'changing',
+      type: 'pre',
+      check: () => void (isLater && args.list.push(2)),
+    };
+    let isLater = false;
+    const guard = guardOf(bundle(quiet), { contracts: [changing], sessions, sessionId: 'one' });
+    let carried: CallRounds | null = null;
+    const round = () =>
+      guard.run('ask', args, () => 'asks', {
+        rounds: {
+          earlier: carried,
+          isInterim: () => true,
+          carry: (result, next) => {
+            carried = next;
+            return result;
+          },
+        },
+      });
+    await round();
+    isLater = true;
+    await expect(round()).rejects.toMatchObject({ contract: 'arguments_changed' });
+    expect(await sessions.get('s:one:execs')).toBe('1');
+  });
+
+  it('names the contracts in force beside a contract as code that observes', async () => {
+    const observing: CodeContract = { id: 'observing', type: 'pre', mode: 'observe', check: () => false };
+    const guard = guardOf(bundle(quiet), { contracts: [observing] });
+    const call = new AskingCall();
+    await call.round(guard);
+    const first = guard.policyVersion;
+    guard.reload(bundle(never));
+    await expect(call.round(guard)).rejects.toThrow(DeniedError);
+    expect(guard.events.events.map(({ action, policy_version }) => [action, policy_version])).toEqual([
+      ...[
+        ['call_would_deny', first],
+        ['call_allowed', first],
+      ],
+      ...[
+        ['call_would_deny', guard.policyVersion],
+        ['call_denied', guard.policyVersion],
+      ],
+    ]);
   });
 });

@@ -79,8 +79,9 @@ export class Round<R> {
     return counts;
   }
 
-  /** Takes the execution back: the tool does not run. */
+  /** Takes the execution of this round back, because the tool does not run. In an earlier round it has run. */
   async withdraw(counters: RunCounters): Promise<void> {
+    if (this.#options?.earlier?.isCounted) return;
     await counters.withdraw();
     this.#isCounted = false;
   }

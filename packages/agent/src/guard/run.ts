@@ -145,7 +145,7 @@ export class GovernedCall<A extends object, R> {
     const decision = this.#policy.before(this.#input, this.#counts);
     this.#rules = [...this.#rules, ...decision.records];
     this.#policyError ||= decision.policyError;
-    await recordObserved(this.#journal, decision.records, this.#conditionsOf);
+    await recordObserved(this.#journal, decision.records, this.#policy.version, this.#conditionsOf);
     if (decision.verdict === 'deny') return this.#deny(this.#denialOf(decision));
     const spent = await this.#askOwn('session');
     if (spent) return this.#deny(spent);
@@ -165,17 +165,14 @@ export class GovernedCall<A extends object, R> {
   /** A later round: the contracts in force are asked again, and nothing is counted. */
   async #decideRound(): Promise<void> {
     const { refusal, rounds } = this.#options;
-    if (rounds?.isStarted) {
-      this.#counts = { ...this.#counts, ...(await this.#round.countsOf(this.#counters)) };
-      this.#counts = this.#round.withOwnExecution(this.#counts);
-      return;
-    }
+    this.#counts = { ...this.#counts, ...(await this.#counters.read()) };
+    if (rounds?.isStarted) return;
     if (refusal) return this.#deny(refusedByCaller(refusal));
     const suspended = rounds?.question;
     if (suspended) return this.#conclude(suspended.denial, suspended.outcome);
     const { refused, question, shadows } = await this.#judgeAgain();
-    if (refused) return this.#deny(refused);
     this.#counts = this.#round.withOwnExecution(this.#counts);
+    if (refused) return this.#deny(refused);
     if (question) return this.#askApproval(question);
     if (!this.#round.isCounted) await this.#allow(shadows);
   }
@@ -189,7 +186,7 @@ export class GovernedCall<A extends object, R> {
       this.#rules = [...this.#rules, record];
       const policyError = record.metadata?.policy_error === true;
       this.#policyError ||= policyError;
-      await recordObserved(this.#journal, [record], () => []);
+      await recordObserved(this.#journal, [record], this.#policy.version, () => []);
       if (refuses)
         return { source: record.type, name: record.name, reason: record.message ?? '', policyError };
     }
@@ -259,6 +256,7 @@ export class GovernedCall<A extends object, R> {
     await this.#record(action, { ...detailsOf(denial), conditions: [] });
     this.#round.isApproved = true;
     const { refused, shadows } = await this.#judgeAgain();
+    this.#counts = this.#round.withOwnExecution(this.#counts);
     if (refused) return this.#deny(refused);
     if (!this.#round.isCounted) {
       if (!(await this.#reserve())) return;
@@ -315,8 +313,7 @@ export class GovernedCall<A extends object, R> {
       result = await running;
     } catch (failure) {
       const isHandedOver = failure instanceof HandedOverError;
-      if ((isHandedOver || failure instanceof NotStartedError) && !this.#options.rounds?.earlier?.isCounted)
-        await this.#round.withdraw(this.#counters);
+      if (isHandedOver || failure instanceof NotStartedError) await this.#round.withdraw(this.#counters);
       // Somebody else goes on with the call, and records its end.
       if (isHandedOver) {
         this.#span.end(false, null);
