@@ -1,6 +1,5 @@
 // Finds valid parts that their author did not mean: contracts that can never match, and words that other agents read
 // otherwise. Refuses nothing.
-import { globMatch } from '../evaluate/glob.ts';
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
 import { nameOf, profileOf } from '../sandbox/profiles/index.ts';
@@ -16,6 +15,7 @@ import { operandDoubts } from './operands.ts';
 import { laterRefusals, vainQuestions } from './order.ts';
 import { emptyPlaceholders, selectorsIn } from './placeholders.ts';
 import { isMapping, pathText } from './reader.ts';
+import { isGlob, similarTools } from './tool-names.ts';
 import { contractWords, rulesetWords, spellEffect, type Vocabulary } from './vocabulary.ts';
 
 /**
@@ -105,9 +105,6 @@ const builtInLimits: readonly (readonly [key: string, max: number])[] = [
   ['max_tool_calls', defaultMaxToolCalls],
   ['max_attempts', defaultMaxAttempts],
 ];
-/** Shorter names are too often one letter apart. */
-const minToolName = 4;
-const globCharacters = /[*?[]/;
 
 class Linter {
   readonly #document: YamlDocument;
@@ -117,6 +114,7 @@ class Linter {
   readonly #tools: readonly string[];
   readonly #contractTools: readonly string[];
   readonly #declared: ReadonlyMap<string, string>;
+  readonly #similarTo: ReturnType<typeof similarTools>;
   readonly #entries: readonly Entry[];
   readonly #mode: Json | undefined;
   readonly #errors: LintFinding[] = [];
@@ -139,6 +137,7 @@ class Linter {
         isMapping(traits) ? String(traits.side_effect) : '',
       ]),
     );
+    this.#similarTo = similarTools([...this.#declared.keys(), ...this.#tools]);
     const list = value[this.#words.list] as readonly JsonObject[];
     this.#entries = list.flatMap((entry, i) =>
       entry.enabled === false ? [] : [entryOf(entry, [this.#words.list, i])],
@@ -265,25 +264,14 @@ class Linter {
     }
   }
 
-  /** A tool that is not declared, one letter beside one that is. Numbered tools are meant, and those of a glob. */
   #toolNames(entry: Entry): void {
-    const declared = [...this.#declared.keys(), ...this.#tools];
-    const globs = declared.filter((one) => globCharacters.test(one));
     const isList = Array.isArray(entry.value.tools);
     for (const [i, tool] of entry.tools.entries()) {
-      if (tool.length < minToolName || declared.includes(tool) || globCharacters.test(tool)) continue;
-      if (globs.some((glob) => globMatch(glob, tool))) continue;
-      const others = declared.filter(
-        (one) =>
-          one.length >= minToolName &&
-          !globs.includes(one) &&
-          one.replace(/\d+/g, '') !== tool.replace(/\d+/g, ''),
-      );
-      const nearest = nearestWord(tool, others, () => 1);
-      if (nearest === undefined) continue;
+      const similar = this.#similarTo(tool);
+      if (similar === undefined) continue;
       const message = `The tool ${tool} is not declared. If the name is right, declare it under tools.`;
       const at = [...entry.at, ...(isList ? ['tools', i] : ['tool'])];
-      this.#add(entry, 'error', 'unknown-tool', at, message, nearest);
+      this.#add(entry, 'error', 'unknown-tool', at, message, similar);
     }
   }
 
@@ -317,7 +305,7 @@ class Linter {
     const used = this.#entries.flatMap(({ tools }) => tools);
     return new Set(
       [...this.#declared.keys(), ...used, ...this.#tools, ...this.#contractTools].filter(
-        (tool) => !globCharacters.test(tool),
+        (tool) => !isGlob(tool),
       ),
     );
   }
@@ -337,7 +325,7 @@ class Linter {
     for (const key of Object.keys(perTool)) {
       if (names.has(key)) continue;
       const at = [...entry.at, 'limits', 'max_calls_per_tool', key];
-      if (globCharacters.test(key)) {
+      if (isGlob(key)) {
         const message = `${key} counts each matching tool separately; released clients read it as a tool name and never count it.`;
         this.#add(entry, 'warning', 'glob-key', at, message);
         continue;
