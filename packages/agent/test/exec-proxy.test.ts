@@ -30,9 +30,9 @@ afterAll(async () => {
 });
 
 /** The text that the proxy answers before it ends the connection. */
-async function send(request: string): Promise<string> {
+async function send(request: string, to = proxy): Promise<string> {
   received = '';
-  const socket: Socket = connect(proxy.socket);
+  const socket: Socket = connect(to.socket);
   let text = '';
   socket.on('data', (chunk) => {
     text += chunk.toString('latin1');
@@ -60,13 +60,21 @@ describe('the proxy of contained programs', () => {
   it.each([
     ['a user name that is no percent-encoding', () => get(`http://%:x@${host}/`), 400],
     ['an address that is none', () => get('http://[/'), 400],
-    ['CONNECT without a port', () => 'CONNECT foo HTTP/1.1\r\nHost: x\r\n\r\n', 403],
-    ['CONNECT to port 0', () => 'CONNECT 127.0.0.1:0 HTTP/1.1\r\nHost: x\r\n\r\n', 403],
-    ['CONNECT to a port that no host has', () => 'CONNECT 127.0.0.1:70000 HTTP/1.1\r\nHost: x\r\n\r\n', 403],
+    ['CONNECT without a port', () => 'CONNECT foo HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['CONNECT to port 0', () => 'CONNECT 127.0.0.1:0 HTTP/1.1\r\nHost: x\r\n\r\n', 400],
+    ['CONNECT to a port that no host has', () => 'CONNECT 127.0.0.1:70000 HTTP/1.1\r\nHost: x\r\n\r\n', 400],
   ])('refuses %s', async (_name, request, status) => {
     answer = ok;
     expect(await send(request())).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(received).toBe('');
+  });
+
+  it('allows only the domains of its programs', async () => {
+    const few = await startProxy(['example.com']);
+    const request = (address: string) => send(`CONNECT ${address} HTTP/1.1\r\nHost: x\r\n\r\n`, few);
+    expect(await request('example.org:443')).toMatch(/^HTTP\/1\.1 403 [\s\S]*\nexample\.org is not among/);
+    expect(await request('example.com:0')).toMatch(/^HTTP\/1\.1 400 [\s\S]*a port from 1 to 65535\n$/);
+    await few.close();
   });
 
   it('passes on a body whose request announces trailers', async () => {

@@ -142,8 +142,12 @@ function tunnel(
   const address = incoming.url ?? '';
   const [, host = '', digits] = /^\[?([^\s[\]]+)\]?:(\d{1,5})$/.exec(address) ?? [];
   const port = Number(digits ?? 0);
-  if (!isAllowed(host) || port < 1 || port > 65_535) {
-    client.end(`HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\n\r\n${refusal(host || address)}`);
+  const hasPort = port >= 1 && port <= 65_535;
+  if (!hasPort || !isAllowed(host)) {
+    const [status, text] = hasPort
+      ? ['403 Forbidden', refusal(host)]
+      : ['400 Bad Request', 'CONNECT needs a host and a port from 1 to 65535\n'];
+    client.end(`HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\n\r\n${text}`);
     return;
   }
   const server = connect({ host, port, timeout: idleTimeout }, () => {
