@@ -111,7 +111,7 @@ describe('calls', () => {
     const rule =
       '{ id: only, type: pre, tool: "*", when: { metadata.mcp.client: { exists: true } }, then: { effect: deny, message: "not {metadata.mcp.client}" } }';
     const proxy = new Setting(rules(rule), () => ({ result: introduction }));
-    const names = ['one', 'two'];
+    const names = ['one', 'two', 'x'.repeat(200), undefined];
     for (const [id, name] of names.entries())
       proxy.call(
         id,
@@ -120,13 +120,15 @@ describe('calls', () => {
         {
           _meta: {
             'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-            'io.modelcontextprotocol/clientInfo': { name, version: '1' },
+            ...(name === undefined ? {} : { 'io.modelcontextprotocol/clientInfo': { name, version: '1' } }),
             'io.modelcontextprotocol/clientCapabilities': {},
           },
         },
       );
     for (const [id, name] of names.entries())
-      expect(await proxy.answered(id)).toMatchObject({ result: text(`Denied: not ${name}`) });
+      expect(await proxy.answered(id)).toMatchObject({
+        result: text(`Denied: not ${name?.slice(0, 128) ?? 'the client'}`),
+      });
   });
 });
 

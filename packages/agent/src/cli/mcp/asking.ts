@@ -11,6 +11,7 @@ import {
 } from '../../approvals.ts';
 import type { Clock } from '../../clock.ts';
 import { type Fields, fieldsOf } from '../../fields.ts';
+import { nameIn } from './era.ts';
 import type { Id, Message, Response } from './message.ts';
 import type { ProxyRound } from './rounds.ts';
 import { missingCapability } from './translation.ts';
@@ -51,7 +52,7 @@ export class AskingClient {
   readonly #toClient: (message: Message, related: Id | null) => void;
   readonly #questions = new Map<Id, (answer: Response) => void>();
   #canElicit = false;
-  #name = 'the client';
+  #name = nameIn(null);
 
   constructor(clock: Clock, toClient: (message: Message, related: Id | null) => void) {
     this.#clock = clock;

@@ -117,11 +117,14 @@ export const eraOf = (request: Request): Era => (versionOf(request) === modernVe
 /** Characters of a client's name. */
 const maxClientName = 128;
 
-/** The name of the client in a modern request, cut; null: the request contains none. */
-export function clientNameOf({ params }: Request): string | null {
-  const { name } = fieldsOf(fieldsOf(params._meta)[clientInfoKey]);
-  return typeof name === 'string' ? name.slice(0, maxClientName) : null;
+/** The name in a client's `clientInfo`, cut; "the client" if it contains none. */
+export function nameIn(clientInfo: unknown): string {
+  const { name } = fieldsOf(clientInfo);
+  return typeof name === 'string' ? name.slice(0, maxClientName) : 'the client';
 }
+
+/** The name of the client in a modern request. */
+export const clientNameOf = ({ params }: Request): string => nameIn(fieldsOf(params._meta)[clientInfoKey]);
 
 /** The server's name and version in a modern result. */
 export const serverInfoOf = (result: Fields): unknown => fieldsOf(result._meta)[serverInfoKey];

@@ -199,11 +199,11 @@ export class JudgedCall {
     };
   }
 
-  /** Several modern clients may share a session, so the name in the request comes first. */
+  /** Several modern clients may share a session, so the name is the one in the request. */
   get #names(): { readonly server: string; readonly client: string } {
     const { era, request } = this.#sent;
     const { server, client } = this.#ports.names();
-    return { server, client: (era.isModern ? clientNameOf(request) : null) ?? client };
+    return { server, client: era.isModern ? clientNameOf(request) : client };
   }
 
   get #chosenSession(): string | null {

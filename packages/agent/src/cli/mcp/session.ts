@@ -8,7 +8,7 @@ import type { ToolPinSession } from '../../tools/tool-pins.ts';
 import { AskingClient } from './asking.ts';
 import { answerOf, unsupported } from './call-error.ts';
 import { checkCallNames } from './call-names.ts';
-import { clientNameOf, type Era, eraOf, isChange, isListening, subscriptionKey, versionOf } from './era.ts';
+import { type Era, eraOf, isChange, isListening, nameIn, subscriptionKey, versionOf } from './era.ts';
 import { greetingOf, introductionOf, type ServerFacts, serverFactsOf } from './introduction.ts';
 import { type CallPorts, JudgedCall } from './judged-call.ts';
 import {
@@ -79,7 +79,8 @@ export class McpSession {
   readonly #tokens = new Map<Id, Id>();
   readonly #tools: ToolList;
   #server: ServerLink | null = null;
-  #clientName = 'the client';
+  /** From the handshake. */
+  #clientName = nameIn(null);
   #serverName = 'server';
   /** The client has made its handshake. */
   #isGreeted = false;
@@ -302,7 +303,6 @@ export class McpSession {
     const era = eraOf(this.#isGreeted ? { ...request, params: {} } : request);
     if (era.isModern) {
       this.#modernMeta = era.meta(request);
-      this.#clientName = clientNameOf(request) ?? this.#clientName;
       return era;
     }
     return this.#isGreeted || versionOf(request) === null ? era : null;
@@ -323,8 +323,7 @@ export class McpSession {
   }
 
   #greeted({ params }: Request): void {
-    const { name } = fieldsOf(params.clientInfo);
-    if (typeof name === 'string') this.#clientName = name.slice(0, 128);
+    this.#clientName = nameIn(params.clientInfo);
     this.#asking.greet(params.capabilities, this.#clientName);
   }
 
