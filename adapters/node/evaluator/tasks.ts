@@ -1,6 +1,7 @@
 // Tasks of the evaluator's threads, each a call of the domain. Synchronous; remembers nothing but compiled texts.
 import {
   type AcceptedKinds,
+  absentOperators,
   assembleBundle,
   compileBundle,
   decomposeBundle,
@@ -79,10 +80,6 @@ interface Tasks {
 export type Task = { [Kind in keyof Tasks]: { readonly kind: Kind } & Tasks[Kind]['task'] }[keyof Tasks];
 export type TaskResult<T extends Task> = Tasks[T['kind']]['result'];
 
-/** Names to compile with; nothing is run. */
-const stubs = ({ operators }: CustomWords) =>
-  Object.fromEntries(operators.map((name) => [name, () => false]));
-
 /** @throws HubError by the rules of the evaluator port: errors from the engine are `unprocessable` */
 export function perform(task: Task): TaskResult<Task> {
   try {
@@ -126,7 +123,9 @@ const rulesetForm = { bundleKinds: [], yaml: { plain: true, maxDepth: 32, maxNod
 function inspect({ yaml, accepted, words, form }: Tasks['inspect']['task']): readonly Finding[] {
   const options = { ...accepted, ...inDocument, ...(form === 'ruleset' ? rulesetForm : {}) };
   const read = readBundle(yaml, { ...options, operators: words.operators });
-  const result = read.ok ? compileBundle(read.documents, { operators: stubs(words) }) : read;
+  const result = read.ok
+    ? compileBundle(read.documents, { operators: absentOperators(words.operators) })
+    : read;
   if (result.ok) return read.ok ? lintBundle(read, words) : [];
   const problems = result.problems.map(
     ({ contract, path, line, column, message }): Finding => ({

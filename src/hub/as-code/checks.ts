@@ -1,6 +1,7 @@
 // Checks before the first write: rights, deletions of records that are still used, and documents that no deployment
 // would accept.
 import {
+  absentOperators,
   assembleBundle,
   compileBundle,
   type JsonObject,
@@ -177,8 +178,9 @@ type Language = { readonly operators: readonly string[] } & Parameters<typeof li
 function errorsOf(text: string, language: Language): readonly Finding[] {
   const options = { maxContracts: maxStoredRules, operators: language.operators, ...kindsOf(text) };
   const read = readBundle(text, options);
-  const stubs = Object.fromEntries(language.operators.map((name) => [name, () => false]));
-  const result = read.ok ? compileBundle(read.documents, { operators: stubs }) : read;
+  const result = read.ok
+    ? compileBundle(read.documents, { operators: absentOperators(language.operators) })
+    : read;
   if (!result.ok) return result.problems.map(({ line, path, message }) => ({ line, path, message }));
   if (!read.ok) return [];
   return lintBundle(read, language)
