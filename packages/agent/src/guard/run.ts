@@ -132,7 +132,7 @@ export class GovernedCall<A extends object, R> {
     this.#counts = await this.#counters.attempt();
     this.#round.attempts = this.#counts.attempts;
     const { refusal } = this.#options;
-    // Comes first: in observe mode, a limit that is reached lets the call go on.
+    // The refusal comes first: in observe mode, a limit that is reached lets the call go on.
     if (refusal) return this.#deny(refusedByCaller(refusal));
     const early = this.#policy.tooManyAttempts(this.#input, this.#counts);
     if (early) return this.#deny(this.#denialOf(early));

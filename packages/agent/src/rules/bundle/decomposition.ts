@@ -72,7 +72,9 @@ export function decomposeBundle(yamlText: string, options: ImportOptions = {}): 
   }
   const max = options.maxContracts ?? maxContracts;
   if (list.length > max) {
-    throw new RuleError(`At most ${max} contracts are allowed here; this bundle has ${list.length}`);
+    throw new RuleError(
+      `At most ${max} contracts are allowed in one bundle; this one has ${list.length}. Split the bundle.`,
+    );
   }
   const ids = new Set<string>();
   const contracts = list.map((entry, i): ImportedContract => {

@@ -116,7 +116,7 @@ export const perToolRefusal = (limit: Limit, tool: string): LimitRefusal =>
 export const perToolLimit = (limits: SessionLimits, tool: string): number | undefined =>
   smallestMatch(perToolLimits(limits), tool);
 
-/** True if a session rule alone (a shadow copy) would refuse. */
+/** True if a session rule alone would refuse. */
 export function exceeds(limits: SessionLimits, tool: string, counters: Counters): boolean {
   return endsSession(limits, counters) || counters.toolExecutions >= (perToolLimit(limits, tool) ?? Infinity);
 }

@@ -35,8 +35,10 @@ export function coverageOf(bundle: CompiledBundle, cases: readonly Case[]): Cove
 }
 
 function sessionCoverage({ id, limits }: SessionRule, cases: readonly Case[]): ContractCoverage {
-  const fires = cases.flatMap(({ call, session }) => (session ? [exceeds(limits, call.tool, session)] : []));
-  return { id, type: 'session', looked: fires.length, fired: fires.filter(Boolean).length, unmet: [] };
+  const outcomes = cases.flatMap(({ call, session }) =>
+    session ? [exceeds(limits, call.tool, session)] : [],
+  );
+  return { id, type: 'session', looked: outcomes.length, fired: outcomes.filter(Boolean).length, unmet: [] };
 }
 
 function callCoverage(
