@@ -7,6 +7,7 @@ import { changesOf } from '../../src/hub/as-code/changes.ts';
 import type { HubConnection } from '../../src/hub/as-code/connection.ts';
 import { hashOf, sha256 } from '../../src/hub/as-code/content.ts';
 import { filesOf, writeFiles } from '../../src/hub/as-code/export.ts';
+import { maxFileBytes } from '../../src/hub/as-code/files.ts';
 import { readFolder } from '../../src/hub/as-code/folder.ts';
 import { readHub } from '../../src/hub/as-code/hub-state.ts';
 import { definition } from '../contract/library.ts';
@@ -97,20 +98,24 @@ async function changesFor(connection: HubConnection) {
 
 /** Writes the hub's files into the folder. */
 async function exportFrom(connection: HubConnection) {
-  return writeFiles(folder, await filesOf(connection, await readHub(connection, silent), silent));
+  const hub = await readHub(connection, silent);
+  return writeFiles(folder, await filesOf(connection, hub, silent), hub);
 }
 
 describe('an export', () => {
   const at = (path: string): string => join(folder, path);
   const bundle = (text: string) => ({ path: `bundles/${sha256(text)}.yaml`, text, schema: null });
+  const hubOf = (...texts: string[]) => ({
+    bundles: new Map([['plain', { latest: 1, versions: new Map(texts.map((text) => [sha256(text), 1])) }]]),
+  });
 
   it('removes the files of an earlier export that the hub lost, and only these', async () => {
     await exportFrom(hubWith(ids));
     const { removed } = await exportFrom(hubWith(['one']));
     expect(removed).toEqual(['contracts/two.yaml', `contracts/two@${pinned}.yaml`]);
     expect(readdirSync(at('contracts'))).toEqual(['one.yaml', `one@${pinned}.yaml`]);
-    expect(writeFiles(folder, [bundle('first')]).removed).toHaveLength(3);
-    expect(writeFiles(folder, [bundle('second')]).removed).toEqual([bundle('first').path]);
+    expect(writeFiles(folder, [bundle('first')], hubOf()).removed).toHaveLength(3);
+    expect(writeFiles(folder, [bundle('second')], hubOf()).removed).toEqual([bundle('first').path]);
   });
 
   it('refuses a copy of a file that an export wrote', async () => {
@@ -122,11 +127,37 @@ describe('an export', () => {
   });
 
   it('refuses a bundle that is not applied yet', () => {
-    writeFiles(folder, []);
+    writeFiles(folder, [], hubOf());
     const { path, text } = bundle('by hand');
     writeFileSync(at(path), text);
-    expect(() => writeFiles(folder, [])).toThrow(path);
+    expect(() => writeFiles(folder, [], hubOf())).toThrow(path);
     expect(readdirSync(at('bundles'))).toContain(path.replace('bundles/', ''));
+  });
+
+  it('removes the files of an export that wrote no list, though they were unchanged at the next one', async () => {
+    await exportFrom(hubWith(ids));
+    rmSync(at('.reeve-export'));
+    await exportFrom(hubWith(ids));
+    await exportFrom(hubWith(['one']));
+    rmSync(at('.reeve-export'));
+    await exportFrom(hubWith([]));
+    expect(readdirSync(at('contracts'))).toEqual(['.gitkeep']);
+  });
+
+  it('removes an older upload that the hub has, and one that left the hub after an export', () => {
+    mkdirSync(at('bundles'));
+    for (const text of ['first', 'second']) writeFileSync(at(bundle(text).path), text);
+    const latest = bundle('second');
+    expect(writeFiles(folder, [latest], hubOf('first', 'second')).removed).toEqual([bundle('first').path]);
+    expect(writeFiles(folder, [], hubOf()).removed).toEqual([latest.path]);
+  });
+
+  it('finds its own files in a list of more than 1 MiB', () => {
+    const files = [bundle('only'), ...Array.from({ length: 20 }, (_, i) => bundle(`${i}`))];
+    writeFiles(folder, files, hubOf());
+    const path = at('.reeve-export');
+    writeFileSync(path, `${'x'.repeat(maxFileBytes)}\n${readFileSync(path, 'utf8')}`);
+    expect(writeFiles(folder, [], hubOf()).removed).toHaveLength(files.length);
   });
 });
 

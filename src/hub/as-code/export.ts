@@ -1,6 +1,6 @@
 // Writes a hub's state as a folder. A file that has the content already stays as it is, with its comments. A file from
 // an earlier export is removed if its record is gone.
-import { existsSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringifyYaml } from 'reeve-agent/rules';
 import type { z } from 'zod';
@@ -21,7 +21,7 @@ import {
 } from './record.ts';
 
 const marker = '# Written by reeve export.\n';
-/** Contains the path of each file that an export wrote, one a line. A copy of an exported file is not among them. */
+/** Contains the path of each file that folder and hub had in common after the last export, one a line. */
 const listFile = '.reeve-export';
 
 interface OutFile {
@@ -113,26 +113,36 @@ export interface Written {
   readonly removed: readonly string[];
 }
 
-function readList(folder: string): ReadonlySet<string> {
-  const text = existsSync(join(folder, listFile)) ? readText(folder, listFile) : '';
-  return new Set(typeof text === 'string' ? text.split('\n') : []);
+/** Null: no export has written a list yet. Its size has no limit, unlike that of other files. */
+function readList(folder: string): ReadonlySet<string> | null {
+  const path = join(folder, listFile);
+  return existsSync(path) ? new Set(readFileSync(path, 'utf8').split('\n')) : null;
 }
 
-/** @throws HubError conflict for a file in the way that no export wrote */
-export function writeFiles(folder: string, files: readonly OutFile[]): Written {
-  const paths = new Set(files.map(({ path }) => path));
-  const ownPaths = readList(folder);
+/** @throws HubError conflict for a file in the way that is neither on the hub nor from an export */
+export function writeFiles(
+  folder: string,
+  files: readonly OutFile[],
+  { bundles }: Pick<HubState, 'bundles'>,
+): Written {
+  const paths = files.map(({ path }) => path);
+  const currentPaths = new Set(paths);
+  const listedPaths = readList(folder);
+  const uploadedHashes = new Set([...bundles.values()].flatMap(({ versions }) => [...versions.keys()]));
   const stale: string[] = [];
   for (const name of folders) {
     for (const entry of entriesOf(folder, name) ?? []) {
       const path = `${name}/${entry.name}`;
-      if (!/\.ya?ml$/.test(entry.name) || paths.has(path)) continue;
+      if (!/\.ya?ml$/.test(entry.name) || currentPaths.has(path)) continue;
       const text = readText(folder, path);
-      const isOwn =
-        ownPaths.has(path) &&
+      const isListed = listedPaths?.has(path);
+      const canRemove =
         typeof text === 'string' &&
-        (name === 'bundles' ? entry.name === `${sha256(text)}.yaml` : text.startsWith(marker));
-      if (!isOwn) {
+        (name === 'bundles'
+          ? entry.name === `${sha256(text)}.yaml` && (isListed || uploadedHashes.has(sha256(text)))
+          : // A folder without a list may be from a build that had none.
+            text.startsWith(marker) && (isListed ?? true));
+      if (!canRemove) {
         const advice = 'Apply it first, move it away, or remove it.';
         throw new HubError(
           'conflict',
@@ -145,10 +155,8 @@ export function writeFiles(folder: string, files: readonly OutFile[]): Written {
   for (const name of folders) mkdirSync(join(folder, name), { recursive: true });
   for (const path of stale) rmSync(join(folder, path));
   const changedFiles = files.filter((file) => !isSame(folder, file));
-  const changedPaths = new Set(changedFiles.map(({ path }) => path));
-  const listed = files.flatMap(({ path }) => (changedPaths.has(path) || ownPaths.has(path) ? [path] : []));
   // First, because a file that the list does not contain is never removed.
-  writeWhole(folder, listFile, marker + listed.map((path) => `${path}\n`).join(''));
+  writeWhole(folder, listFile, marker + paths.map((path) => `${path}\n`).join(''));
   for (const { path, text } of changedFiles) writeWhole(folder, path, text);
   for (const name of folders)
     if (!files.some(({ path }) => path.startsWith(`${name}/`)))

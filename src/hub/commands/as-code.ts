@@ -129,7 +129,7 @@ export const exportFolder = (args: readonly string[]): Promise<void> =>
   command(args, { word: 'export', help: exportHelp, options: [] }, async ({ connection, folder }) => {
     const report = (what: string): void => say(`Reading ${what} …`);
     const hub = await readHub(connection, report);
-    const result = writeFiles(folder, await filesOf(connection, hub, report));
+    const result = writeFiles(folder, await filesOf(connection, hub, report), hub);
     const { files, written, removed } = result;
     return {
       result: { files, written, removed },
