@@ -47,6 +47,32 @@ describe('a hosted post', () => {
   });
 });
 
+describe('a post beyond the events of a minute', () => {
+  const perEnvironment = 20;
+  const events = (count: number) =>
+    Array.from({ length: count }, (_, i) => flatEvent(`${t.clock.now()}-${i}`, 'production'));
+  beforeEach(async () => {
+    await t.close();
+    t = await makeHub({ ingestEventsPerMinute: perEnvironment });
+    user = await t.tenant();
+  });
+
+  it.each(['ingestEvents', 'hostedIngestEvents'] as const)(
+    'over %s does not count as a small one',
+    async (route) => {
+      const caller = route === 'ingestEvents' ? t.key(user) : t.hostedKey(user);
+      const post = (count: number) => t.call(route, { body: { events: events(count) } }, caller as never);
+      await post(perEnvironment);
+      for (let i = 0; i < perMinute; i++)
+        await expect(post(1)).rejects.toMatchObject({ code: 'rate_limited' });
+      t.clock.advance(59_000);
+      await expect(post(1)).rejects.toMatchObject({ message: 'Too many events. Please slow down.' });
+      t.clock.advance(1_000);
+      expect((await post(1)).status).toBe(200);
+    },
+  );
+});
+
 describe('a manifest without an event that is stored', () => {
   const contracts = [{ id: 'c', type: 'pre', tool: 'read_file', mode: 'enforce' }];
   const send = async (agent_id: string, events: readonly unknown[], caller = t.key(user)) => {

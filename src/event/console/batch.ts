@@ -18,7 +18,7 @@ import type { EventInput, Ingested } from '../record.ts';
 import { isAsSent, type ParsedBatch, parseBatch } from '../rules/as-sent.ts';
 import { maxParsedEvent, shortenEvent } from '../rules/large.ts';
 import { depthOf, type RepairContext, type Repaired, type Shortened } from '../rules/repair.ts';
-import type { IngestBatch } from '../use-cases/intake.ts';
+import type { IngestBatch, PostLimits } from '../use-cases/intake.ts';
 import { isFlat, repairEitherForm, repairFlatEvent } from './forms.ts';
 
 /** Bytes of a batch over HTTP: after trouble clients post their whole buffer at once. */
@@ -61,17 +61,18 @@ export const repairContext = (
 });
 
 /**
- * Counts a batch as a post, then stores it.
+ * Takes in a batch that is one post.
  * @throws HubError as `storeBatch`
  */
-export async function ingestBatch(
+export function ingestBatch(
   hub: Pick<Hub, 'app'>,
   principal: KeyPrincipal,
   batch: Batch,
-  count: CountLimit,
+  limits: PostLimits,
 ): Promise<Ingested & Refused> {
-  await hub.app.eventIntake.countPost(principal, batch.events, count);
-  return storeBatch(hub, principal, batch, count, 'console');
+  return hub.app.eventIntake.takePost(principal, batch.events, limits, () =>
+    storeBatch(hub, principal, batch, limits.count, 'console'),
+  );
 }
 
 /**

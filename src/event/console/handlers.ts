@@ -49,7 +49,7 @@ export const events: Handlers<typeof eventRoutes> = {
   async ingestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns);
-    return ingestBatch(hub, keyPrincipalOf(caller), batch, request.limits.count);
+    return ingestBatch(hub, keyPrincipalOf(caller), batch, request.limits);
   },
 
   async searchEvents(hub, { query }, caller) {

@@ -1,8 +1,9 @@
 // Decision events in the hosted API's words: taken in flat, stored as every other audit event, shown flat.
+import type { CountLimit } from '../../admission/limit.ts';
 import type { RulesetNames } from '../../bundle/use-cases/ruleset-names.ts';
 import { type Caller, WrittenJson } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
-import type { Handlers } from '../../http/contract/handler.ts';
+import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { maxPageBytes, pageFieldsOf } from '../../http/contract/hosted-pages.ts';
 import { type HostedCaller, keyPrincipalOf, principalOf } from '../../http/contract/hosted-principal.ts';
 import { listedText } from '../../http/contract/listed.ts';
@@ -27,21 +28,9 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
   async hostedIngestEvents(hub, { body }, caller, request) {
     await turns.next(body.byteLength);
     const batch = await readBatch(body, repairContext(hub, caller), turns, 'hosted');
-    await hub.app.eventIntake.countPost(caller, batch.events, request.limits.count);
-    hub.app.eventIntake.countRejected('hosted', batch.rejected.length);
-    const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
-    for (const [env, part] of byEnvironment(caller, batch)) {
-      const {
-        accepted,
-        duplicates,
-        rejected = [],
-      } = await storeBatch(hub, keyPrincipalOf(caller, env), part, request.limits.count, 'hosted');
-      total.accepted += accepted;
-      total.duplicates += duplicates;
-      total.rejected.push(...rejected);
-    }
-    total.rejected.sort((one, other) => one.index - other.index);
-    return total;
+    return hub.app.eventIntake.takePost(caller, batch.events, request.limits, () =>
+      storeParts(hub, caller, batch, request.limits.count),
+    );
   },
 
   async hostedSearchEvents(hub, { query }, caller) {
@@ -75,6 +64,24 @@ export const hostedEvents: Handlers<typeof hostedEventRoutes> = {
     }
   },
 };
+
+/** Stores a batch and returns the result for each of its events. @throws HubError as `storeBatch` */
+async function storeParts(hub: Pick<Hub, 'app'>, caller: HostedKey, batch: Batch, count: CountLimit) {
+  hub.app.eventIntake.countRejected('hosted', batch.rejected.length);
+  const total = { accepted: 0, duplicates: 0, rejected: [...batch.rejected] };
+  for (const [env, part] of byEnvironment(caller, batch)) {
+    const {
+      accepted,
+      duplicates,
+      rejected = [],
+    } = await storeBatch(hub, keyPrincipalOf(caller, env), part, count, 'hosted');
+    total.accepted += accepted;
+    total.duplicates += duplicates;
+    total.rejected.push(...rejected);
+  }
+  total.rejected.sort((one, other) => one.index - other.index);
+  return total;
+}
 
 /**
  * A batch by the environments that its events belong to: the key's, else the one that the event names, else production.

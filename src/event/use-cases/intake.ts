@@ -1,13 +1,14 @@
 // Audit events that agents send: counted, stored, then announced. How a batch is read is its API's business
 // (event/console/batch.ts).
 import { environmentKey } from '../../../actors/protocol.ts';
-import { type CountLimit, fewEvents, limits } from '../../admission/limit.ts';
+import { type CountLimit, fewEvents, limits, type OwnLimits } from '../../admission/limit.ts';
 import type { FirstSeenAgent } from '../../agent/port.ts';
 import type { LastSeen } from '../../agent/use-cases/last-seen.ts';
 import { agentOf, outsideScope } from '../../shared/acting-agent.ts';
 import { scopeTest } from '../../shared/agent-scope.ts';
 import { turns } from '../../shared/concurrency/event-loop-budget.ts';
 import { hourMs } from '../../shared/duration.ts';
+import { HubError } from '../../shared/error.ts';
 import { hasControl, isAgentId, isWellFormed } from '../../shared/ids.ts';
 import type { EventApi } from '../../shared/meters.ts';
 import type { KeyPrincipal } from '../../shared/principal.ts';
@@ -49,16 +50,20 @@ export interface Taken extends Ingested {
   readonly manifestRefused: boolean;
 }
 
+export type PostLimits = Pick<OwnLimits, 'count' | 'takeBack'>;
+
 export interface EventIntake {
   /**
-   * Counts a post that has few events, or none, that can be stored. Once per post, before any part of it is accepted.
-   * @throws HubError rate_limited
+   * Takes in a post. One that has few events, or none, that can be stored counts once, unless a limit refuses it.
+   * @param ingest takes in all parts of the post
+   * @throws HubError rate_limited, and the errors of `ingest`
    */
-  countPost(
+  takePost<T>(
     sender: Pick<KeyPrincipal, 'agentId'>,
     events: readonly Pick<EventInput, 'agentId'>[],
-    count: CountLimit,
-  ): Promise<void>;
+    limits: PostLimits,
+    ingest: () => Promise<T>,
+  ): Promise<T>;
   /**
    * Stores a batch, then reports its effects: to the environment the versions that run, to the registrations the agents
    * that were seen, to the dashboards the number of new events. If a report fails, the caller receives the error and
@@ -98,13 +103,22 @@ class BatchIntake implements EventIntake {
     this.#announceCounts = createCountAnnouncements(ports);
   }
 
-  async countPost(
+  async takePost<T>(
     { agentId }: Pick<KeyPrincipal, 'agentId'>,
     events: readonly Pick<EventInput, 'agentId'>[],
-    count: CountLimit,
-  ): Promise<void> {
-    if (events.length >= fewEvents) return;
-    await count(limits.eventPosts, { agentId: agentId ?? events[0]?.agentId ?? '' });
+    { count, takeBack }: PostLimits,
+    ingest: () => Promise<T>,
+  ): Promise<T> {
+    if (events.length >= fewEvents) return ingest();
+    const sender = { agentId: agentId ?? events[0]?.agentId ?? '' };
+    await count(limits.eventPosts, sender);
+    try {
+      return await ingest();
+    } catch (error) {
+      if (error instanceof HubError && error.code === 'rate_limited')
+        await takeBack(limits.eventPosts, sender);
+      throw error;
+    }
   }
 
   countRejected(api: EventApi, events: number): void {

@@ -126,7 +126,7 @@ export const streamHandlers = (
     switch (type) {
       case 'events': {
         const batch = readParsedBatch(body, repairContext(hub, caller), rounded);
-        return ingestBatch(hub, keyPrincipalOf(caller), batch, limits.own.count);
+        return ingestBatch(hub, keyPrincipalOf(caller), batch, limits.own);
       }
       case 'report':
         return reportVersion(hub, caller, checked(agentRoutes.reportVersion.body, body));
