@@ -17,8 +17,8 @@ export interface LimitState {
 /** A subject without the field that a limit counts by is not counted, and never refused. */
 export interface RateLimits {
   /**
-   * Counts `cost`, default 1. Null when the subject lacks the field that the limit counts by. Answers at once where all
-   * is counted in this process.
+   * Counts `cost`, default 1, if there is room for 1. Costs that exceed the limit delay later requests. Null when the
+   * subject lacks the field that the limit counts by. Answers at once where all is counted in this process.
    * @throws HubError rate_limited, with the seconds until it may fit: at once, or later
    */
   count(limit: Limit, subject: LimitSubject, cost?: number): Awaitable<LimitState | null>;
@@ -59,10 +59,11 @@ export function createRateLimits(ports: {
       const counted = askedOf(limit, subject);
       if (counted === null) return null;
       const { name, counter, max, windowMs } = counted;
-      // A larger request takes a whole window: else it would never pass.
-      return chain(counter.hit(name, max, windowMs, Math.min(cost, max)), (answer) => {
+      // One more than fits may pass, and counts in full: others would fill the room that a large request waits for.
+      const excess = Math.max(0, cost - 1);
+      return chain(counter.hit(name, max + excess, windowMs, cost), (answer) => {
         requireRoom(answer, limit, max);
-        return { max, left: answer.left, seconds: windowMs / 1000 };
+        return { max, left: Math.max(0, answer.left - excess), seconds: windowMs / 1000 };
       });
     },
 

@@ -47,7 +47,7 @@ describe('a hosted post', () => {
   });
 });
 
-describe('a post beyond the events of a minute', () => {
+describe('the events of a minute', () => {
   const perEnvironment = 20;
   const events = (count: number) =>
     Array.from({ length: count }, (_, i) => flatEvent(`${t.clock.now()}-${i}`, 'production'));
@@ -55,6 +55,37 @@ describe('a post beyond the events of a minute', () => {
     await t.close();
     t = await makeHub({ ingestEventsPerMinute: perEnvironment });
     user = await t.tenant();
+  });
+
+  const post = (count: number, caller = t.key(user)) =>
+    t.call('ingestEvents', { body: { events: events(count) } }, caller);
+  const refused = (retryAfter: number) => ({ code: 'rate_limited', detail: { retryAfter } });
+
+  it('of an environment are bounded, and those of another one are not among them', async () => {
+    const staging = t.key(user, 'staging');
+    await post(perEnvironment);
+    await expect(post(1)).rejects.toMatchObject(refused(60));
+    expect((await post(perEnvironment, staging)).status).toBe(200);
+    await expect(post(10, staging)).rejects.toMatchObject(refused(60));
+    t.clock.advance(60_000);
+    expect((await post(1)).status).toBe(200);
+  });
+
+  it('let a batch pass while there is room for one event, and it delays later ones', async () => {
+    await post(10);
+    t.clock.advance(30_000);
+    await post(10);
+    await expect(post(perEnvironment)).rejects.toMatchObject(refused(30));
+    t.clock.advance(30_000);
+    await post(1);
+    expect((await post(2 * perEnvironment)).status).toBe(200);
+    t.clock.advance(30_000);
+    await expect(post(1)).rejects.toMatchObject(refused(30));
+    // A post without events passes at any time.
+    expect((await post(0)).status).toBe(200);
+    t.clock.advance(30_000);
+    expect((await post(perEnvironment - 1)).status).toBe(200);
+    expect((await post(2)).status).toBe(200);
   });
 
   it.each(['ingestEvents', 'hostedIngestEvents'] as const)(

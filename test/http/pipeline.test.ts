@@ -391,7 +391,8 @@ describe('limits that a route declares', () => {
       },
     });
     expect(await leftOf(pipeline, echo('a'))).toEqual([200, '2', '1']);
-    expect(await leftOf(pipeline, echo('b', 'other'))).toEqual([429, '7', '0']);
+    expect(await leftOf(pipeline, echo('b', 'other'))).toEqual([200, '7', '0']);
+    expect(await leftOf(pipeline, echo('b', 'next'))).toEqual([429, '7', '0']);
     told = { name: 'else', per: 'tenant', max: 1 };
     expect((await pipeline.handle(echo('c', 'third'))).status).toBe(500);
   });

@@ -133,7 +133,7 @@ class BatchIntake implements EventIntake {
   ): Promise<Taken> {
     const { clock, meters, lastSeen, actors } = this.#ports;
     const { tenantId, env } = principal;
-    await count(limits.events, { env, cost: batch.events.length });
+    if (batch.events.length > 0) await count(limits.events, { env, cost: batch.events.length });
     const now = clock.now();
     const { outOfScope, manifest } = takeOutOfScope(principal, batch);
     meters.events.add([api, 'rejected'], outOfScope.length);
