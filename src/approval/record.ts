@@ -51,7 +51,7 @@ export const approvalFields = {
   }),
   /** The agent that asks. On the console API, the agent-id header wins; on the hosted API, the field. */
   agentId: field(z.string(), {
-    input: { console: { schema: name.nullish() }, hosted: { schema: identifier.nullish() } },
+    input: { console: optionalName, hosted: { schema: identifier.nullish() } },
   }),
   toolName: field(z.string(), { input: { console: { schema: name }, hosted: { schema: identifier } } }),
   /** Null also if they are stored apart (`argsBytes` > 4,096), or were removed: then replies contain their size. */

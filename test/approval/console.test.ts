@@ -98,9 +98,11 @@ it('are limited per key and client address, however many agents it names', async
 });
 
 it('have nothing where an optional text is empty', async () => {
-  const texts = { contract_name: '', decision_source: '', session_id: '', call_id: '' };
+  const texts = { agent_id: '', contract_name: '', decision_source: '', session_id: '', call_id: '' };
   const nothing = { contract_name: null, decision_source: null, session_id: null, call_id: null };
-  expect(await ask(texts)).toMatchObject({ status: 'pending', ...nothing });
+  const agent = { agent_id: key.agentId };
+  expect(await ask(texts)).toMatchObject({ status: 'pending', ...agent, ...nothing });
+  await expect(ask(texts, { ...key, agentId: null })).rejects.toMatchObject({ code: 'validation_failed' });
 });
 
 it('that are refused for their key do not count for their agent', async () => {

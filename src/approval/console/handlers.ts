@@ -78,7 +78,7 @@ export async function requestApproval(
   const call = consoleApprovalRequest.read(body);
   const approvalRequest = {
     ...call,
-    ...askingAgents(caller, call.agentId),
+    ...askingAgents(caller, call.agentId || null),
     timeoutEffect: timeoutEffectOf(call.timeoutEffect),
     principal: principalShown(call.principal),
     decisionSource: call.decisionSource || null,
