@@ -31,6 +31,6 @@ export const sampleRunRoutes = routes({
     status: 200,
     reply: sampleRunRemoved,
     audit: 'The sample run is no act of an agent.',
-    errors: ['rate_limited'],
+    errors: ['rate_limited', 'overloaded', 'unavailable'],
   },
 });

@@ -32,6 +32,6 @@ export const hostedSampleRunRoutes = routes({
     status: 200,
     reply: sampleRunRemoved,
     audit: 'The sample run is no act of an agent.',
-    errors: ['forbidden', 'rate_limited'],
+    errors: ['forbidden', 'rate_limited', 'overloaded', 'unavailable'],
   },
 });

@@ -35,7 +35,10 @@ export interface SampleRuns {
    * @throws HubError unavailable (signing_unavailable), rate_limited and others
    */
   ensure(principal: Principal, count: CountLimit): Promise<SampleRun & { readonly created: boolean }>;
-  /** Removes its run, events and approval; its ruleset stays. Safe to repeat. @throws HubError rate_limited */
+  /**
+   * Removes its run, events and approval; its ruleset stays. Safe to repeat.
+   * @throws HubError rate_limited, overloaded, unavailable
+   */
   remove(principal: Principal, count: CountLimit): Promise<void>;
   /** The id of its approval, also while there is none. */
   approvalIdOf(tenantId: string): string;
