@@ -225,6 +225,28 @@ describe('a live bundle', () => {
     expect(bundle.current?.bundleName).toBe('third');
   });
 
+  it('keeps the bundle of an assignment that changed while the stream was away', async () => {
+    serve('first', 'one');
+    const { bundle, runs, applied } = live({ bundleName: null });
+    const started = bundle.start();
+    (await hub.stream()).send('assignment_changed', { agent_id: 'agent-1', bundle_name: 'first' });
+    await started;
+    const endStream = async (stream: { end(): void }, wait: number): Promise<void> => {
+      stream.end();
+      await clock.asked(wait);
+      clock.advance(wait);
+    };
+    await endStream(await hub.stream(), 1500);
+    const second = await hub.stream(1);
+    second.send('contract_update', update('two', { bundle_name: 'second' }));
+    await until(() => runs() === 'two');
+    await endStream(second, 3000);
+    const third = await hub.stream(2);
+    third.send('contract_update', update('three', { bundle_name: 'second', version: 2 }));
+    await until(() => runs() === 'three');
+    expect(applied.map((one) => one.compiled)).toEqual(['one', 'two', 'three']);
+  });
+
   it('fetches an assigned bundle again until the hub can answer, also on a stream that lives', async () => {
     serve('guardrails', 'one');
     const { bundle, runs, errors } = live();

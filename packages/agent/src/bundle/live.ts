@@ -246,6 +246,8 @@ export class LiveBundle<T> {
   async #pushed(data: { readonly [name: string]: unknown }): Promise<void> {
     const bundle = readBundle(data, this.#bundleName ?? '');
     if (this.#options.bundleName !== null && bundle.bundleName !== this.#bundleName) return;
+    // The assignment may have changed while the stream was away: then the hub sends the new bundle alone.
+    if (this.#bundleName !== null) this.#bundleName = bundle.bundleName;
     await this.#apply(bundle);
   }
 
