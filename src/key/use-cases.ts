@@ -93,21 +93,24 @@ export class Keys {
 
   /** Keys that are not revoked, newest first. */
   async list(principal: Principal, page: PageRequest): Promise<Page<ApiKey>> {
-    const { keys } = this.#ports.store;
-    if (visibleEnvs(principal) === null) return keys.list(principal.tenantId, page);
-    return visiblePage(
-      (part) => keys.list(principal.tenantId, part),
-      ({ env }) => env === null || seesEnv(principal, env),
-      page,
-    );
+    if (visibleEnvs(principal) === null) return this.#ports.store.keys.list(principal.tenantId, page);
+    return this.#listWhere(principal, page, () => true);
   }
 
   /** Keys that are neither revoked nor expired, newest first. */
   listValid(principal: Principal, page: PageRequest): Promise<Page<ApiKey>> {
     const now = this.#ports.clock.now();
+    return this.#listWhere(principal, page, (key) => !isExpired(key, now));
+  }
+
+  #listWhere(
+    principal: Principal,
+    page: PageRequest,
+    isListed: (key: ApiKey) => boolean,
+  ): Promise<Page<ApiKey>> {
     return visiblePage(
       (part) => this.#ports.store.keys.list(principal.tenantId, part),
-      (key) => !isExpired(key, now) && (key.env === null || seesEnv(principal, key.env)),
+      (key) => isListed(key) && (key.env === null || seesEnv(principal, key.env)),
       page,
     );
   }

@@ -2,15 +2,10 @@
 // (notification/use-cases/notifications.ts, notification/use-cases/channels.ts).
 
 import { admissionTable } from '../admission/table.ts';
+import { notificationQueues } from '../shared/job.ts';
 import type { Jobs } from '../shared/ports/jobs.ts';
 import { traced } from '../shared/tracing.ts';
-import {
-  type DeliveryAttempt,
-  type FanOut,
-  notificationQueues,
-  type ToolChange,
-  type WebhookRegistration,
-} from './rules/jobs.ts';
+import type { DeliveryAttempt, FanOut, ToolChange, WebhookRegistration } from './rules/jobs.ts';
 import type { Channels } from './use-cases/channels.ts';
 import type { Notifications } from './use-cases/notifications.ts';
 

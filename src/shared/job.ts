@@ -21,7 +21,7 @@ export interface Job {
   readonly longestBackoffMs?: number;
 }
 
-/** Queues of jobs that remove records. `notificationQueues` (notification/rules/jobs.ts) are the other ones. */
+/** Queues of jobs that remove records. */
 export const removalQueues = {
   housekeeping: 'housekeeping',
   /** Removed tenants. A large one takes long: nothing else waits for it. */
@@ -30,6 +30,20 @@ export const removalQueues = {
   purge: 'purge',
   retention: 'retention',
 } as const;
+
+export const notificationQueues = {
+  /** Finds the channels of an approval that was asked for or has ended. */
+  fanOut: 'notifications',
+  /** Finds the channels of a changed tool. */
+  toolChange: 'tool-changes',
+  /** Makes one attempt of one delivery. */
+  deliver: 'deliveries',
+  /** Tells the platform of a chat bot where its callbacks go. */
+  register: 'registrations',
+} as const;
+
+/** The queues that the hub works. */
+export const jobQueues = [...Object.values(removalQueues), ...Object.values(notificationQueues)] as const;
 
 /** Thrown by a handler for which trying again is of no use: the job is dead at once. */
 export class GiveUp extends Error {

@@ -1,8 +1,8 @@
 // Gauges of what the nodes share. One node reports them, so that a sum over nodes is right: the owner of a shard that
 // is the same everywhere. The others report nothing.
 import type { Registry } from 'prom-client';
-import { jobQueue } from '../../notification/console/job-routes.ts';
 import { environments } from '../../shared/ids.ts';
+import { jobQueues } from '../../shared/job.ts';
 import type { Clock } from '../../shared/ports/clock.ts';
 import type { InstallationStore } from '../../shared/ports/installation.ts';
 import type { JobCount, JobState, Jobs } from '../../shared/ports/jobs.ts';
@@ -21,7 +21,7 @@ export interface InstallationSources {
 const states: readonly JobState[] = ['waiting', 'running', 'dead'];
 
 function jobSamples(counts: readonly JobCount[]): readonly Sample[] {
-  const names = new Set([...jobQueue.options, ...counts.map(({ queue }) => queue)]);
+  const names = new Set([...jobQueues, ...counts.map(({ queue }) => queue)]);
   return [...names].flatMap((queue) =>
     states.map((state) => ({
       labels: { queue, state },

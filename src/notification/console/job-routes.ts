@@ -4,11 +4,9 @@ import { z } from 'zod';
 import { instant, intQuery, line } from '../../http/contract/fields.ts';
 import { operatorRoute } from '../../http/contract/operator-route.ts';
 import { routes } from '../../http/contract/route.ts';
-import { removalQueues } from '../../shared/job.ts';
-import { notificationQueues } from '../rules/jobs.ts';
+import { jobQueues } from '../../shared/job.ts';
 
-/** The queues that the hub works. */
-export const jobQueue = z.enum([...Object.values(removalQueues), ...Object.values(notificationQueues)]);
+export const jobQueue = z.enum(jobQueues);
 
 export const jobRoutes = routes({
   listDeadJobs: {

@@ -1,19 +1,8 @@
-// The background jobs of notifications: their queues, ids and payloads. Runs none (notification/jobs.ts).
+// The background jobs of notifications: their ids and payloads. Runs none (notification/jobs.ts).
 import type { Approval, ApprovalStatus } from '../../approval/record.ts';
-import type { Job } from '../../shared/job.ts';
+import { type Job, notificationQueues } from '../../shared/job.ts';
 import type { ToolEntry } from '../../tool/record.ts';
 import type { Channel, Delivery } from '../record.ts';
-
-export const notificationQueues = {
-  /** Finds the channels of an approval that was asked for or has ended. */
-  fanOut: 'notifications',
-  /** Finds the channels of a changed tool. */
-  toolChange: 'tool-changes',
-  /** Makes one attempt of one delivery. */
-  deliver: 'deliveries',
-  /** Tells the platform of a chat bot where its callbacks go. */
-  register: 'registrations',
-} as const;
 
 export interface FanOut {
   readonly tenantId: string;
