@@ -153,7 +153,6 @@ export const aiRoutes = routes({
       definition_yaml: text(50_000, 1),
       tags: z.array(line(64)).max(20).nullish(),
     }),
-    bodyLimit: documentBody,
     limits: [limits.aiQuestions],
     status: 200,
     reply: z.object({ description: z.string() }),
