@@ -1,6 +1,7 @@
 // The problems that the editor shows: one line each, the line of the text that is edited.
 import { expect, it } from 'vitest';
-import { problemsOf, problemsOfContract } from '../../src/dashboard/lib/engine.ts';
+import { compileBundle } from '../../packages/agent/src/rules/evaluate/compile.ts';
+import { bundleOfContract, problemsOf, problemsOfContract } from '../../src/dashboard/lib/engine.ts';
 import { noFaults, view, write } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 
@@ -18,6 +19,22 @@ it.each([
   expect(problemsOfContract('a', 'pre', text)[0]).toMatchObject({
     line,
     message: message instanceof RegExp ? expect.stringMatching(message) : message,
+  });
+});
+
+it.each([
+  ['pre', definition('ask').replace('effect:', 'action:').replace('gtt', 'gt')],
+  ['pre', `${definition('approve').replace('gtt', 'gt')} action\n  timeout_action: deny`],
+  ['sandbox', 'tool: refund\nwithin: [/w]\noutside: block\nmessage: No'],
+])('has none for a contract of either vocabulary, %s: %j', (type, text) => {
+  expect(problemsOfContract('a', type, text).filter(({ severity }) => severity === 'error')).toEqual([]);
+  expect(compileBundle(bundleOfContract('a', type, text), {}).ok).toBe(true);
+});
+
+it('of a contract in the words of rulesets name its own line', () => {
+  expect(problemsOfContract('a', 'pre', definition('asl').replace('effect:', 'action:'))[0]).toMatchObject({
+    line: 5,
+    message: 'then.action: expected block or ask. Did you mean ask?',
   });
 });
 

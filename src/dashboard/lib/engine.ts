@@ -1,6 +1,7 @@
 // The rule engine in the browser: the same code as in the hub and the agents. It loads with the pages that need it.
 import { readBundle } from '../../../packages/agent/src/rules/bundle/document.ts';
 import { lintBundle } from '../../../packages/agent/src/rules/bundle/lint.ts';
+import { rulesetWords } from '../../../packages/agent/src/rules/bundle/vocabulary.ts';
 import { parseYaml, stringifyYaml } from '../../../packages/agent/src/rules/yaml.ts';
 import type { EditorProblem } from '../ui/editor-view.tsx';
 
@@ -40,15 +41,23 @@ export function problemsOf(text: string, words: OwnWords = builtIn): readonly Pr
 
 const indent = 4;
 
+/** True for a definition in the words of rulesets, which the hub translates when it assembles a document. */
+function hasRulesetWords(text: string): boolean {
+  const { then, outside } = definitionOf(text) ?? {};
+  const hasAction = typeof then === 'object' && then !== null && rulesetWords.effect in then;
+  return hasAction || outside === rulesetWords.deny || outside === rulesetWords.approve;
+}
+
 /** The head of a bundle around a single contract, without the fields that the contract contains itself. */
 function headOf(id: string, type: string, text: string): readonly string[] {
+  const [kind, list] = hasRulesetWords(text) ? ['Ruleset', 'rules'] : ['ContractBundle', 'contracts'];
   const hasKey = (key: string): boolean => new RegExp(`^${key}\\s*:`, 'm').test(text);
   return [
     'apiVersion: service/v1',
-    'kind: ContractBundle',
+    `kind: ${kind}`,
     'metadata: { name: one-contract-alone }',
     'defaults: { mode: enforce }',
-    'contracts:',
+    `${list}:`,
     '  -',
     ...(hasKey('id') ? [] : [`    id: ${JSON.stringify(id === '' ? 'new-contract' : id)}`]),
     ...(hasKey('type') ? [] : [`    type: ${type}`]),
@@ -63,7 +72,7 @@ export const bundleOfContract = (id: string, type: string, text: string): string
   ].join('\n');
 
 /** Prefix of the contract's fields in messages about its bundle. */
-const ownPath = /^contract '[^']*': contracts\[0\](?:\.|: )/;
+const ownPath = /^(?:contract|rule) '[^']*': (?:contracts|rules)\[0\](?:\.|: )/;
 
 /**
  * Problems of a contract's definition, at positions in its text. Several conditions in one mapping are no problem,
