@@ -23,6 +23,21 @@ type RemovedEvent = Pick<EventRow, '_id' | 'batch'> & {
   readonly outcomes?: readonly { readonly by?: string }[];
 };
 
+/** True if a line of the link has its record. */
+async function hasLines(
+  { kind, items }: ExportLinkRow,
+  events: Collection<EventRow>,
+  approvals: Collection<ApprovalRow>,
+): Promise<boolean> {
+  const first = { projection: { _id: 1 } };
+  if (kind === 'approvals') {
+    const ids = items.flatMap(({ approval }) => approval?.id ?? []);
+    return (await approvals.findOne({ _id: { $in: ids } }, first)) !== null;
+  }
+  const ids = items.flatMap((item) => entriesOf(item).map((entry) => entry.slice(0, 36)));
+  return (await events.findOne({ _id: { $in: ids } }, first)) !== null;
+}
+
 export type ExportRemovals = ReturnType<typeof exportRemovals>;
 
 export function exportRemovals(
@@ -45,17 +60,6 @@ export function exportRemovals(
       { $inc: { removed }, $max: { lastSeq: last?.seq ?? 0 }, $set: { tenantId } },
       { upsert: true },
     );
-  }
-
-  /** True if a line of the link has its record. */
-  async function hasLines({ kind, items }: ExportLinkRow): Promise<boolean> {
-    const first = { projection: { _id: 1 } };
-    if (kind === 'approvals') {
-      const ids = items.flatMap(({ approval }) => approval?.id ?? []);
-      return (await approvals.findOne({ _id: { $in: ids } }, first)) !== null;
-    }
-    const ids = items.flatMap((item) => entriesOf(item).map((entry) => entry.slice(0, 36)));
-    return (await events.findOne({ _id: { $in: ids } }, first)) !== null;
   }
 
   return {
@@ -81,7 +85,7 @@ export function exportRemovals(
           .toArray();
         const empty: string[] = [];
         for (const link of oldest.slice(0, -1)) {
-          if (await hasLines(link)) break;
+          if (await hasLines(link, events, approvals)) break;
           empty.push(link._id);
         }
         if (empty.length > 0) await links.deleteMany({ _id: { $in: empty } });

@@ -51,16 +51,17 @@ export const hostedRulesets: Handlers<typeof hostedRulesetRoutes> = {
         'The Content-Type is not a YAML type. Send the ruleset as application/x-yaml.',
       );
     }
+    const env = query.deploy === 'true' ? (query.env ?? 'production') : null;
     const { created, warnings, ...ruleset } = await hub.app.rulesets.deploy(principalOf(caller), {
       name: params.name,
       yaml: body,
-      env: query.deploy === 'true' ? query.env : null,
+      env,
       force: query.force,
       reason: query.reason || null,
       match: tagsOf(request.header('if-match')),
       noneMatch: tagsOf(request.header('if-none-match')),
     });
-    const deployed = ruleset.deployments.find(({ env }) => query.deploy === 'true' && env === query.env);
+    const deployed = ruleset.deployments.find((deployment) => deployment.env === env);
     const unable = deployed ? await hub.app.vocabularies.ofDeployment(deployed) : null;
     return new Reply(
       { ...record(hub, ruleset), created, warnings: renderFindingsFor(warnings, unable, 'hosted') },

@@ -62,15 +62,15 @@ export const hostedRulesetRoutes = routes({
     path: '/v1/rulesets/{name}',
     auth: ['operatorJwt'],
     role: 'operator',
-    // With deploy=false it is about none.
-    envs: 'record',
+    envs: 'query',
     tag: 'hosted-rulesets',
     summary:
       'Save a document as the next version and deploy it; bytes equal to the newest version create none (200). ' +
       'If-Match and If-None-Match refer to the newest version',
     params,
     query: z.object({
-      env: env.default('production'),
+      /** Default: production. Saving alone (deploy=false) concerns none. */
+      env: env.optional(),
       /** false: only save. */
       deploy: z.enum(['true', 'false']).default('true'),
       /** Accepts a document despite linter errors; admins only. A document that does not compile is never accepted. */
