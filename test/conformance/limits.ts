@@ -84,6 +84,18 @@ export function limitsContract(name: string, open: () => Promise<OpenLimits>): v
         expect((await limits.hit(uuid(), 0, 60_000)).ok).toBe(false);
       }));
 
+    it('counts a cost above a limit for all limits of the name', () =>
+      using(async ({ limits, advance }) => {
+        const key = uuid();
+        expect((await limits.hit(key, 10, 10_000, 9)).ok).toBe(true);
+        advance(4000);
+        expect(await limits.hit(key, 10 + 19, 10_000, 20)).toEqual({ ok: true, left: 0 });
+        expect(await limits.hit(key, 10 + 19, 10_000, 20)).toEqual({ ok: false, retryAfter: 10 });
+        expect(await limits.hit(key, 10, 10_000)).toEqual({ ok: false, retryAfter: 10 });
+        advance(10_000);
+        expect(await limits.hit(key, 10, 10_000)).toEqual({ ok: true, left: 9 });
+      }));
+
     it('a cost of 0 asks and counts nothing', () =>
       using(async ({ limits, advance }) => {
         const key = uuid();

@@ -2,6 +2,16 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createLocalLimits } from '../../../adapters/local/limits.ts';
 import { ManualClock } from '../../clock.ts';
+import { limitsContract } from '../../conformance/limits.ts';
+
+limitsContract('local', async () => {
+  const clock = new ManualClock();
+  return {
+    limits: createLocalLimits({ clock }),
+    advance: (ms) => clock.advance(ms),
+    close: async () => {},
+  };
+});
 
 it('admits max hits a window and says when the next fits', async () => {
   const clock = new ManualClock();
