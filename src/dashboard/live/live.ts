@@ -56,16 +56,17 @@ export function startLive(userId: string, opened: () => void): void {
     // A stream begins with all figures that the person's roles permit, which may be fewer than before.
     if (next.state === 'live') fleetByEnv.set({});
     liveStatus.set(next);
+    if (next.state !== 'live') return;
     // A restarted hub remembers no positions, so visible data reloads.
-    if (next.state === 'live' && wasLive && before.state === 'stale') refreshAll();
+    if (wasLive && before.state === 'stale') refreshAll();
     // No frame announced changes between the first requests and the open stream.
-    if (next.state === 'live' && !wasLive) {
+    if (!wasLive) {
       void whenAnswered().then(() => {
         refreshShown();
         opened();
       });
     }
-    if (next.state === 'live') wasLive = true;
+    wasLive = true;
   };
   const frame = (next: { readonly type: string }): void => receive(next as LiveFrame);
   if (typeof SharedWorker === 'undefined') {
@@ -97,7 +98,13 @@ export function startLive(userId: string, opened: () => void): void {
     tell({ kind: 'leave' });
   };
   addEventListener('pagehide', leave, { once: true });
-  // A page from the browser's back-forward cache has missed frames.
+  startAgainFromCache(userId, opened);
+  stop = () => tell({ kind: 'close' });
+  again = () => tell({ kind: 'retry' });
+}
+
+/** Connects again when the page comes from the browser's back-forward cache, where it has missed frames. */
+function startAgainFromCache(userId: string, opened: () => void): void {
   const back = ({ persisted }: PageTransitionEvent): void => {
     if (!persisted) return;
     removeEventListener('pageshow', back);
@@ -105,8 +112,6 @@ export function startLive(userId: string, opened: () => void): void {
     refreshAll();
   };
   addEventListener('pageshow', back);
-  stop = () => tell({ kind: 'close' });
-  again = () => tell({ kind: 'retry' });
 }
 
 /** Ends the connection in all tabs, at a logout. */

@@ -187,6 +187,12 @@ function useDecisions(call: Approval | null, reasons: { readonly [id: string]: s
   });
 }
 
+/** The other rows, from the one behind `id` on and round to it. */
+function rowsAfter(rows: readonly Approval[], id: string): readonly Approval[] {
+  const place = rows.findIndex((row) => row.id === id);
+  return [...rows.slice(place + 1), ...rows.slice(0, place)];
+}
+
 export function Queue(props: QueueProps): JSX.Element {
   const [, change] = useFilters();
   const isAway = useSnoozed();
@@ -204,8 +210,7 @@ export function Queue(props: QueueProps): JSX.Element {
   const { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows } = openRow;
   useThingLink(chosen && linkTo.approval(chosen.id));
   const at = chosen ? rows.indexOf(chosen) : -1;
-  const { onEnd } = props;
-  useEndOfRows(at, rows.length, onEnd);
+  useEndOfRows(at, rows.length, props.onEnd);
   const open = (row: Approval): void => {
     setArriving(false);
     change({ id: row.id }, true);
@@ -214,8 +219,7 @@ export function Queue(props: QueueProps): JSX.Element {
   const { group, review, setReview } = useReview(openRow, heldIds);
   useDecisions(chosen && !isArriving && isUndecided(chosen, decisionsById, held) ? chosen : null, reasons);
   useSentDecision(chosen, decisionsById, (decidedId) => {
-    const place = rows.findIndex((row) => row.id === decidedId);
-    const next = [...rows.slice(place + 1), ...rows.slice(0, place)].find(isOpen);
+    const next = rowsAfter(rows, decidedId).find(isOpen);
     if (!next) return;
     setPassed({ id: decidedId, next: next.id });
     setArriving(true);
@@ -268,7 +272,8 @@ export function Queue(props: QueueProps): JSX.Element {
       ) : (
         <div className="queue">
           <QueueList
-            {...{ sections, chosen, selected, heldIds, onEnd }}
+            {...{ sections, chosen, selected, heldIds }}
+            onEnd={props.onEnd}
             statusOf={(row) => statusOf(row, decisionsById)}
             onOpen={(row) => change({ id: narrow && row === chosen ? undefined : row.id }, true)}
             onPick={picks.pick}

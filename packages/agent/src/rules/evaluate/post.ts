@@ -56,9 +56,7 @@ export function evaluatePost(
   try {
     const rules = bundle.rulesFor(call.tool);
     const view = viewOf(bundle, call, output, budget, options.outputText);
-    const { text: whole } = view.outputText;
     const { isMissing = output === undefined || output === null } = options;
-    const sideEffect = sideEffectOf(call, bundle.tools);
     const result = mustBeSeen(call, bundle.tools);
     for (const compiled of rules.post) {
       const record = recordOf(compiled, view);
@@ -70,13 +68,13 @@ export function evaluatePost(
       if (record.observed) warnings.push(`[observe] ${message}`);
       // Hiding the result cannot undo a change of the world.
       else if (effect === 'warn' || result) {
-        warnings.push(`${message} ${advice(sideEffect)}`);
+        warnings.push(`${message} ${advice(sideEffectOf(call, bundle.tools))}`);
       } else if (effect === 'deny') {
         suppressed ??= `[OUTPUT SUPPRESSED] ${message}`;
         warnings.push(message);
       } else {
-        if (whole !== undefined) text = redact(compiled, text ?? whole, replacing, options.redactText);
-        else if (!isMissing) text = marker;
+        const before = text ?? view.outputText.text ?? (isMissing ? undefined : null);
+        text = redact(compiled, before, replacing, options.redactText);
         warnings.push(message);
       }
     }
@@ -114,12 +112,15 @@ function patternsOf(rule: CompiledRule): readonly ReplacingRegex[] {
   return patterns;
 }
 
+/** @param text null: the result cannot be written as a text; undefined: there is none, so nothing is redacted */
 function redact(
   rule: CompiledRule,
-  text: string,
+  text: string | null | undefined,
   budget: Budget,
   redactText: ((text: string) => string) | undefined,
-): string {
+): string | undefined {
+  if (text === undefined) return undefined;
+  if (text === null) return marker;
   if (rule.patterns.length > 0)
     return patternsOf(rule).reduce((left, regex) => regex.replaceAll(left, marker, budget).text, text);
   try {
