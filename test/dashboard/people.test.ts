@@ -182,6 +182,8 @@ it('adds a service account, whose token is shown once and works until it is revo
   await accessible(page);
   await page.keyboard.press('Escape');
   await dialog.getByText('svt_').waitFor();
+  // A second token would take the place of this one.
+  expect(await dialog.getByRole('button', { name: 'Create token' }).count()).toBe(0);
   await dialog.getByRole('button', { name: 'Revoke nightly' }).click();
   const question = page.getByRole('dialog', { name: 'Revoke token' });
   await question.getByText(/stop working within a second/).waitFor();
@@ -200,6 +202,50 @@ it('adds a service account, whose token is shown once and works until it is revo
   await page.getByRole('button', { name: 'Delete pipeline' }).click();
   await dialog.getByRole('button', { name: 'Delete service account' }).click();
   await section.getByText('Operator in staging').waitFor({ state: 'detached' });
+  noFaults(visit);
+  await visit.context.close();
+});
+
+it.each([
+  ['/admin/people', 'Add user', 'Add user', '**/api/v1/users'],
+  ['/admin/people', 'New link for linked@example.com', 'Create link', '**/api/v1/users/*/invite'],
+  ['/admin/service-accounts', 'Tokens of held', 'Create token', '**/api/v1/service-accounts/*/tokens'],
+  ['/admin/keys', 'Create key', 'Create key', '**/api/v1/keys'],
+])('a dialog of %s stays while the request of "%s" runs, and closes after a failure', async (...row) => {
+  const [path, opener, act, route] = row;
+  const roles = [{ role: 'viewer', env: '*' }];
+  await hub.call('POST', '/api/v1/users', { cookie, body: { email: 'linked@example.com', roles } });
+  await hub.call('POST', '/api/v1/service-accounts', { cookie, body: { name: 'held', roles } });
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  let fail = (): void => {};
+  const failure = new Promise<void>((resolve) => {
+    fail = resolve;
+  });
+  await page.route(route, async (request) => {
+    if (request.request().method() !== 'POST') return request.continue();
+    await failure;
+    return request.fulfill({ status: 409, json: { detail: 'Refused for a test', code: 'conflict' } });
+  });
+  await page.goto(`/dashboard${path}`);
+  await page.getByRole('button', { name: opener }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: act }).waitFor();
+  for (const [label, value] of [
+    ['E-mail', 'pending@example.com'],
+    ['Label', 'pending'],
+  ] as const) {
+    const field = dialog.getByLabel(label);
+    if ((await field.count()) > 0) await field.fill(value);
+  }
+  await dialog.getByRole('button', { name: act }).click();
+  await dialog.getByRole('button', { name: 'Close' }).waitFor({ state: 'detached' });
+  await page.keyboard.press('Escape');
+  await expect.poll(() => dialog.getByRole('button', { name: act }).getAttribute('aria-busy')).toBe('true');
+  fail();
+  await dialog.getByText('Refused for a test').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
   noFaults(visit);
   await visit.context.close();
 });

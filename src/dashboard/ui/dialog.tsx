@@ -11,7 +11,7 @@ export interface DialogProps {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly shape?: 'box' | 'wide' | 'palette';
-  /** A person cannot close the dialog without an answer. */
+  /** Only an answer closes the dialog. A request whose reply is visible once holds its dialog, too. */
   readonly held?: boolean;
 }
 

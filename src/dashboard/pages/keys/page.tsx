@@ -115,7 +115,7 @@ function Make({ onClose }: { readonly onClose: () => void }): JSX.Element {
       </Dialog>
     );
   return (
-    <Dialog title="Create key" open onClose={onClose}>
+    <Dialog title="Create key" open onClose={onClose} held={make.isPending}>
       <RecordForm
         initial={{ label: '', env: env as string, pattern: '', days: '' }}
         by={make}

@@ -33,7 +33,7 @@ export function RenewInvite({ user, onClose }: RenewProps): JSX.Element {
   const title = `New link for ${user.email}`;
   if (invite.data) return <Invitation title={title} url={invite.data.invite_url} onClose={onClose} />;
   return (
-    <Dialog title={title} open onClose={onClose}>
+    <Dialog title={title} open onClose={onClose} held={invite.isPending}>
       <p>
         The user chooses a new password by the link. The old password, an older link and all sessions of the
         user end at once.

@@ -59,38 +59,39 @@ export function ServiceTokens({
   const params = { account_id: account.id };
   const tokens = useCall('listServiceTokens', { params });
   const create = useAction('createServiceToken', ['listServiceTokens', 'listServiceAccounts']);
+  const held = create.isPending || create.data !== undefined;
   return (
-    <Dialog title={`Tokens of ${account.name}`} open onClose={onClose} held={create.data !== undefined}>
+    <Dialog title={`Tokens of ${account.name}`} open onClose={onClose} held={held}>
       <ResourceView
         resource={tokensOf(account.id)}
         query={tokens}
         rows={tokens.data ?? []}
         head={() => null}
       />
-      {create.data && (
+      {create.data ? (
+        // No form beside it: the next token would take the place of this one.
         <>
           <p>Store the token now, because the hub does not show it again.</p>
           <CopySecret text={create.data.token} noun="token" />
           <Button onClick={onClose}>Close</Button>
         </>
+      ) : (
+        <RecordForm
+          initial={{ label: '', days: '90' }}
+          by={create}
+          act="Create token"
+          fields={() => [
+            { name: 'label', label: 'Label', required: true, maxLength: 128 },
+            {
+              ...{ name: 'days', sent: 'expires_in_days', label: 'Expires in (days)' },
+              ...{ type: 'number', min: 1, max: 366, required: true },
+            },
+          ]}
+          onSubmit={({ label, days }) =>
+            create.mutate({ params, body: { label, expires_in_days: Number(days) } })
+          }
+        />
       )}
-      <RecordForm
-        // A new form for the next token.
-        key={create.data?.id}
-        initial={{ label: '', days: '90' }}
-        by={create}
-        act="Create token"
-        fields={() => [
-          { name: 'label', label: 'Label', required: true, maxLength: 128 },
-          {
-            ...{ name: 'days', sent: 'expires_in_days', label: 'Expires in (days)' },
-            ...{ type: 'number', min: 1, max: 366, required: true },
-          },
-        ]}
-        onSubmit={({ label, days }) =>
-          create.mutate({ params, body: { label, expires_in_days: Number(days) } })
-        }
-      />
     </Dialog>
   );
 }

@@ -116,7 +116,7 @@ function Add({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const url = add.data?.invite_url;
   if (url) return <Invitation title="Invitation" url={url} onClose={onClose} />;
   return (
-    <Dialog title="Add user" open onClose={onClose}>
+    <Dialog title="Add user" open onClose={onClose} held={add.isPending}>
       <RecordForm
         initial={{ email: '', password: '' }}
         by={add}
