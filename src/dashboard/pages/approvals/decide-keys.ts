@@ -23,8 +23,8 @@ export function useDecideKeys(approval: Approval | null, decide: (approved: bool
   useKeys({ r: () => document.querySelector<HTMLInputElement>('.approval .reason')?.focus() });
 }
 
-/** On a narrow screen the call is below its row, and the page scrolls. */
+/** Beside the list, the call scrolls by itself. On a narrow screen the page scrolls. */
 export function pageThroughCall(): void {
-  const card = document.querySelector('.queue-detail > .approval') ?? document.querySelector('#content');
+  const card = document.querySelector('.queue > .queue-detail > .approval') ?? document.querySelector('#content');
   card?.scrollBy({ top: 400 });
 }
