@@ -136,8 +136,7 @@ describe('a hub that is killed and started again', { timeout: 90_000 }, () => {
     // Nobody can decide on an old state.
     await go(page, '/inbox');
     expect(await page.getByRole('button', { name: /^Approve/ }).isDisabled()).toBe(true);
-    const stopped =
-      'The hub is not responding, so you cannot change anything. Wait until the connection returns.';
+    const stopped = 'The hub is not responding. Wait until the connection returns.';
     await page.getByRole('paragraph').filter({ hasText: stopped }).waitFor();
   });
 

@@ -1,11 +1,11 @@
 // A hub that stands still keeps its connections open and sends nothing: the console calls itself stale, an action says
 // that its outcome is unknown, and both end when the hub goes on.
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { SilenceTimer } from '../../src/dashboard/live/silence.ts';
 import { ManualClock } from '../clock.ts';
 import { itAtNight } from '../runs.ts';
-import { accessible, ask, noFaults, view } from './browser.ts';
+import { accessible, ask, go, noFaults, view } from './browser.ts';
 import { hubWithKey } from './file-hub.ts';
 
 const { hub, cookie, key } = await hubWithKey();
@@ -24,6 +24,8 @@ async function opened(path: string) {
   return { visit, page };
 }
 
+const reason = 'The hub is not responding. Wait until the connection returns.';
+
 const status = (page: Page, text: RegExp) => page.getByRole('status').filter({ hasText: text });
 
 describe('a hub that stands still', { timeout: 60_000 }, () => {
@@ -36,8 +38,6 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     await status(page, /^Stale since \d\d:\d\d$/).waitFor();
     await page.getByText(/^The hub has not responded since/).waitFor();
     await accessible(page);
-    const reason =
-      'The hub is not responding, so you cannot change anything. Wait until the connection returns.';
     await expect.poll(() => create.getAttribute('title')).toBe(reason);
     // The time of another day has its day.
     await page.clock.fastForward('25:00:00');
@@ -50,6 +50,45 @@ describe('a hub that stands still', { timeout: 60_000 }, () => {
     await page.locator('.live-live').waitFor();
     expect(Date.now() - returnedAt).toBeLessThan(5_000);
     await expect.poll(() => create.getAttribute('title')).toBeNull();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('leaves off each control that changes something, and no reading of evidence', async () => {
+    const listing = { agent_id: 'silent-agent', server: 'silent-server', tools: [] };
+    await hub.call('POST', '/api/v1/tool-observations', { key, agent: 'silent-agent', body: listing });
+    const body = { page: 'explore', name: 'Silent', query: 'tool:silent' };
+    expect((await hub.call('POST', '/api/v1/views', { cookie, body })).status).toBe(201);
+    const { visit, page } = await opened('/dashboard/admin/environments');
+    const off: { readonly [path: string]: () => Locator } = {
+      '/tools?view=settings': () => page.getByLabel('Mode of production'),
+      '/explore?q=tool%3Asilent': () => page.getByRole('button', { name: 'Delete view Silent' }),
+      '/admin/environments': () => page.getByLabel('Protect production'),
+    };
+    const open = async (path: string): Promise<void> => {
+      await go(page, path);
+      if (path.startsWith('/explore')) await page.getByRole('button', { name: 'Save view' }).click();
+    };
+    const evidence = () => page.getByRole('button', { name: 'Download range' });
+    for (const [path, control] of Object.entries(off)) {
+      await open(path);
+      await expect.poll(() => control().isEnabled()).toBe(true);
+      await page.keyboard.press('Escape');
+    }
+    await go(page, '/evidence');
+    await evidence().waitFor();
+    stopHub();
+    await page.clock.fastForward(31_000);
+    await status(page, /^Stale since \d\d:\d\d$/).waitFor();
+    expect(await evidence().isEnabled()).toBe(true);
+    for (const [path, control] of Object.entries(off)) {
+      await open(path);
+      await expect.poll(() => control().isDisabled()).toBe(true);
+      expect(await control().getAttribute('title')).toBe(reason);
+      await page.keyboard.press('Escape');
+    }
+    continueHub();
+    await page.locator('.live-live').waitFor();
     noFaults(visit);
     await visit.context.close();
   });

@@ -4,6 +4,7 @@ import { ApiError } from '../lib/api.ts';
 import { signIn } from '../lib/me.ts';
 import { useCall } from '../lib/query.ts';
 import { Field, type FieldProps, Form } from '../ui/form.tsx';
+import { Button } from '../ui/parts.tsx';
 
 export const Mark = (): JSX.Element => (
   <span className="mark" aria-hidden="true">
@@ -97,7 +98,15 @@ function PasswordForm({ email: knownEmail = '' }: { readonly email?: string }): 
     }
   });
   return (
-    <Form onSubmit={onSubmit} by={by} act="Sign in">
+    <Form
+      onSubmit={onSubmit}
+      by={by}
+      buttons={
+        <Button kind="primary" submit busy={by.isPending}>
+          Sign in
+        </Button>
+      }
+    >
       <EmailField value={email} onValue={setEmail} />
       <Field
         name="password"

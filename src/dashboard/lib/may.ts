@@ -45,7 +45,7 @@ export function missingRole(
   return missing === undefined ? null : `You need the role ${needed} in ${missing}. Ask an admin.`;
 }
 
-/** Says that an environment is off; null with any role there. */
+/** Why an environment is off for a person; null with any role in it. */
 export const envRefusal = (roles: readonly EnvRole[], env: Env): string | null =>
   roleIn(roles, env) === null ? `You have no role in ${env}. Ask an admin.` : null;
 
@@ -78,10 +78,10 @@ export function useRefusal(
     : `${closed.env} is protected. You need the role operator for ${closed.env} itself, or admin.`;
 }
 
-/** Why nobody can change anything now; null while the hub responds. */
+/** Why a button that needs the hub is off; null while the hub responds. */
 export const useStaleReason = (): string | null =>
   useStore(liveStatus).state === 'stale'
-    ? 'The hub is not responding, so you cannot change anything. Wait until the connection returns.'
+    ? 'The hub is not responding. Wait until the connection returns.'
     : null;
 
 /**

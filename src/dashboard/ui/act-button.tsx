@@ -8,7 +8,7 @@ import { useActionBlockReason, useStaleReason } from '../lib/may.ts';
 import { Button, type ButtonProps } from './parts.tsx';
 
 export interface ActButtonProps extends Omit<ButtonProps, 'cannot'> {
-  /** Undefined: every role may do it, and a form before the sign-in. */
+  /** Undefined: every role may press the button, or nobody is signed in yet. */
   readonly operation: Operation | HostedOperation | undefined;
   /** The environments that the operation changes; none: the role in any environment suffices. */
   readonly envs?: readonly Env[] | undefined;

@@ -20,13 +20,13 @@ export interface FormProps {
   readonly by?: { readonly isPending: boolean; readonly error: ApiError | null };
   /** The refusals by field. Default: those in the mutation's error. */
   readonly errors?: { readonly [name: string]: string };
-  /** Label of the button that submits the form. Absent: the form has a button of its own. */
+  /** Label of a button that submits a change. Absent: the form has a button of its own. */
   readonly act?: ReactNode;
   readonly isOff?: boolean;
   /** The button is off for people without the role of the operation in these environments. */
   readonly operation?: Operation | HostedOperation;
   readonly envs?: readonly Env[];
-  /** Beside the button. */
+  /** Beside that button, or in its place. */
   readonly buttons?: ReactNode;
   readonly children: ReactNode;
 }
@@ -55,18 +55,20 @@ export function Form(props: FormProps): JSX.Element {
     >
       {children}
       {error && !isAtFields && <Failed error={error} />}
-      {act !== undefined && (
+      {(act !== undefined || buttons !== undefined) && (
         <div className="decide-buttons">
-          <ActButton
-            operation={operation}
-            envs={envs}
-            kind="primary"
-            submit
-            busy={by?.isPending}
-            disabled={isOff}
-          >
-            {act}
-          </ActButton>
+          {act !== undefined && (
+            <ActButton
+              operation={operation}
+              envs={envs}
+              kind="primary"
+              submit
+              busy={by?.isPending}
+              disabled={isOff}
+            >
+              {act}
+            </ActButton>
+          )}
           {buttons}
         </div>
       )}
@@ -149,6 +151,8 @@ export interface SelectProps extends LabelProps {
   readonly options: readonly (string | readonly [value: string, label: string])[];
   readonly onValue: (value: string) => void;
   readonly className?: string;
+  /** Reason why the choice is off. */
+  readonly cannot?: string | null;
 }
 
 /** A choice. The browser's own control: phones and assistive technology have their own ways to choose. */
@@ -160,6 +164,7 @@ export const Select = ({
   options,
   onValue,
   className = '',
+  cannot = null,
 }: SelectProps): JSX.Element => (
   <Base.Root name={name} className={`field ${compact ? 'field-compact' : ''} ${className}`}>
     <Base.Label className={compact ? 'heard' : undefined}>{label}</Base.Label>
@@ -167,7 +172,7 @@ export const Select = ({
       value={value}
       onValueChange={onValue}
       render={
-        <select>
+        <select disabled={cannot !== null} title={cannot ?? undefined}>
           {options
             .map((one) => (typeof one === 'string' ? ([one, one] as const) : one))
             .map(([key, text]) => (

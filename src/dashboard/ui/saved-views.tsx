@@ -8,6 +8,7 @@ import { useSignedIn } from '../lib/me.ts';
 import type { PageQuery } from '../lib/page-query.ts';
 import { useAction, useCall, useIsAnswered } from '../lib/query.ts';
 import { visible } from '../lib/text.ts';
+import { ActButton } from './act-button.tsx';
 import { Dialog } from './dialog.tsx';
 import { Check, Field, Form } from './form.tsx';
 import { Icon } from './icons.tsx';
@@ -111,13 +112,14 @@ function OwnViews({ views }: { readonly views: readonly View[] }): JSX.Element |
         {views.map(({ id, name }) => (
           <li key={id}>
             {visible(name)}{' '}
-            <Button
+            <ActButton
+              operation="deleteView"
               kind="quiet"
               aria-label={`Delete view ${visible(name)}`}
               onClick={() => remove.mutate({ params: { view_id: id } })}
             >
               Delete
-            </Button>
+            </ActButton>
           </li>
         ))}
       </ul>

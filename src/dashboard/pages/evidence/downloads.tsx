@@ -19,8 +19,11 @@ export function RunDownload(): JSX.Element {
     <Form
       label="Run"
       by={fetched}
-      act="Download run"
-      isOff={agent === '' || session === ''}
+      buttons={
+        <Button kind="primary" submit busy={fetched.isPending} disabled={agent === '' || session === ''}>
+          Download run
+        </Button>
+      }
       onSubmit={() =>
         fetched.mutate({ params: { agent_id: agent, session_id: session } }, (bundle) =>
           saveBundle(agent, session, bundle),
@@ -98,11 +101,12 @@ export function AuditDownload(): JSX.Element {
     <Form
       label="Range of the audit chain"
       by={{ isPending: part !== null, error }}
-      act="Download range"
-      isOff={!(first < last)}
       onSubmit={() => void save()}
       buttons={
         <>
+          <Button kind="primary" submit busy={part !== null} disabled={!(first < last)}>
+            Download range
+          </Button>
           {part !== null && <Stop onStop={() => stop.current?.abort()} />}
           <span className="muted numbers" role="status">
             {part !== null && `Reading part ${part}…`}

@@ -1,6 +1,7 @@
 // The environments, and which are protected: there only admins, and operators whose role names the environment, change
 // what agents enforce.
 import type { JSX } from 'react';
+import { useStaleReason } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction, useCall } from '../../lib/query.ts';
 import { Check } from '../../ui/form.tsx';
@@ -11,6 +12,7 @@ import { TitledCard } from '../../ui/titled-card.tsx';
 export default function EnvironmentsPage(): JSX.Element {
   const { is_admin: isAdmin } = useSignedIn();
   const environments = useCall('listEnvironments', {});
+  const cannot = useStaleReason();
   const protect = useAction('putEnvironmentPolicy', ['listEnvironments']);
   return (
     <div className="page">
@@ -28,7 +30,8 @@ export default function EnvironmentsPage(): JSX.Element {
               <Check
                 key={env}
                 checked={isProtected}
-                disabled={!isAdmin || protect.isPending}
+                disabled={!isAdmin || protect.isPending || cannot !== null}
+                title={cannot ?? undefined}
                 onChange={() => protect.mutate({ params: { env }, body: { protected: !isProtected } })}
               >
                 Protect {env}

@@ -1,6 +1,7 @@
 // The servers of tools with their modes, and the mode of each environment.
 import { Link } from '@tanstack/react-router';
 import type { JSX } from 'react';
+import { useStaleReason } from '../../lib/may.ts';
 import { useSignedIn } from '../../lib/me.ts';
 import { useAction } from '../../lib/query.ts';
 import type { Env } from '../../lib/search.ts';
@@ -44,6 +45,7 @@ interface ModeSelectProps {
 /** The mode of an environment, or of a server in it. Admins change it. */
 function ModeSelect({ env, server, mode, own, isOneOfMany = false }: ModeSelectProps): JSX.Element {
   const me = useSignedIn();
+  const cannot = useStaleReason();
   const change = useAction('setPinMode', ['listToolPins', 'getToolPin']);
   if (!me.is_admin)
     return (
@@ -60,6 +62,7 @@ function ModeSelect({ env, server, mode, own, isOneOfMany = false }: ModeSelectP
         compact={server !== null}
         value={server === null ? mode : (own ?? '')}
         options={options}
+        cannot={cannot}
         onValue={(value) =>
           change.mutate({ body: { env, server, mode: value === '' ? null : (value as Mode) } })
         }
