@@ -110,6 +110,38 @@ describe('the live tail', { timeout: 60_000 }, () => {
     await visit.context.close();
   });
 
+  it('stays paused, and keeps its rows, when a version number narrows it', async () => {
+    const yaml_content = library.replace('name: shop', 'name: paused');
+    const bundle = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content } });
+    const under = { payload: { bundle_name: 'paused', policy_version: bundle.body.revision_hash } };
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/explore?view=tail&q=agent%3Atail-agent');
+    const row = (tool: string) =>
+      page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: tool });
+    await page.getByText(/^No (new events yet|events since the tail opened)/).waitFor();
+    await send(1, 'under_none');
+    await send(1, 'under_first', under);
+    await row('under_first').waitFor();
+    await row('under_none').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const query = page.getByRole('combobox', { name: 'Query' });
+    for (const number of [1, 2, 1]) {
+      await query.fill(`agent:tail-agent version:v${number}`);
+      await query.press('Enter');
+      await row('under_none').waitFor({ state: 'detached' });
+      if (number === 1) await row('under_first').waitFor();
+      else await row('under_first').waitFor({ state: 'detached' });
+    }
+    await send(1, 'under_pause', under);
+    await page.getByRole('button', { name: 'Show 1 new event' }).waitFor();
+    expect(await row('under_pause').count()).toBe(0);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await row('under_pause').waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it('finds new calls by the number of a stored version', async () => {
     const bundle = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: library } });
     expect(bundle.status).toBe(201);

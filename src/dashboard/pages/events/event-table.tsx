@@ -11,20 +11,20 @@ type EventTableProps<R> = Omit<TableProps<R>, 'grid' | 'keyOf' | 'chosen' | 'onO
   // Rows without a page have no peek either.
   Required<Pick<TableProps<R>, 'linkOf'>>;
 
-export const keyOf = ({ id }: { readonly id: string }): string => id;
+export const eventKeyOf = ({ id }: { readonly id: string }): string => id;
 
 export function EventTable<R extends RowData & { readonly id: string }>(
   props: EventTableProps<R>,
 ): JSX.Element {
   const { rows, linkOf } = props;
   const query = useEventQuery();
-  const { id, row, open, close } = usePeek(rows, keyOf, linkOf);
+  const { id, row, open, close } = usePeek(rows, eventKeyOf, linkOf);
   return (
     <>
       <Table
         {...props}
         grid="Events"
-        keyOf={keyOf}
+        keyOf={eventKeyOf}
         chosen={id}
         onOpen={(one) => linkOf(one) && open(one)}
         onTerm={(...term) => query.change(withValue(query, ...term))}

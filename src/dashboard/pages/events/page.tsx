@@ -25,7 +25,7 @@ import { Split } from '../../ui/split.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
 import { columns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
-import { EventTable, keyOf } from './event-table.tsx';
+import { EventTable, eventKeyOf } from './event-table.tsx';
 import { facetFields, groupFields, isGroupField } from './facet-names.ts';
 import { Facets } from './facets.tsx';
 import { type EventFilters, filterOf, questionOf } from './filters.ts';
@@ -252,7 +252,7 @@ function List({
   span,
   follow,
 }: Readonly<{ list: ReturnType<typeof useList>; span: Span; follow: boolean }>): JSX.Element {
-  const { row: openRow } = usePeek(rows, keyOf, linkOf);
+  const { row: openRow } = usePeek(rows, eventKeyOf, linkOf);
   const eventQuery = useEventQuery();
   const [generation, setGeneration] = useState(0);
   const { searchedTo, isSearching, stop, goOn } = useSearchFurther(eventsQuery, key, pageSize);

@@ -26,18 +26,21 @@ async function hashOf(name: string, version: number, signal: AbortSignal): Promi
 }
 
 /** One more than may be looked up. */
-const bundleNames = async (signal: AbortSignal): Promise<readonly string[]> =>
+const listNames = async (signal: AbortSignal): Promise<readonly string[]> =>
   (await call('listBundles', { query: { limit: maxLookUps + 1 } }, signal)).map(({ name }) => name);
 
 /** Null for too many look-ups. */
-async function look({ numbers, names: exact }: Numbers, signal: AbortSignal): Promise<VersionHashes | null> {
-  const names = exact.length > 0 ? exact : await bundleNames(signal);
+async function lookUpHashes(
+  { numbers, names: exact }: Numbers,
+  signal: AbortSignal,
+): Promise<VersionHashes | null> {
+  const names = exact.length > 0 ? exact : await listNames(signal);
   if (numbers.length * names.length > maxLookUps) return null;
-  const hashes = async (number: number): Promise<readonly [string, readonly string[]]> => {
+  const hashesOf = async (number: number): Promise<readonly [string, readonly string[]]> => {
     const all = await Promise.all(names.map((name) => hashOf(name, number, signal)));
     return [String(number), all.filter((hash) => hash !== null)];
   };
-  return Object.fromEntries(await Promise.all(numbers.map(hashes)));
+  return Object.fromEntries(await Promise.all(numbers.map(hashesOf)));
 }
 
 /** The hashes of the numbers in a query. The stream announces further versions, which reloads them. */
@@ -45,7 +48,7 @@ export function useVersionHashes(query: Query | null) {
   const terms = query ?? { terms: [] };
   const input: Numbers = { numbers: versionNumbersOf(terms), names: bundleNamesOf(terms) };
   const hasNumbers = input.numbers.length > 0;
-  const versionsQuery = useAnswer('listBundleVersions', input, (_, signal) => look(input, signal), {
+  const versionsQuery = useAnswer('listBundleVersions', input, (_, signal) => lookUpHashes(input, signal), {
     enabled: hasNumbers,
   });
   return { hasNumbers, versionsQuery };

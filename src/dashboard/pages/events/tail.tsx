@@ -18,12 +18,12 @@ import { usePeek } from '../../ui/list.tsx';
 import { DataParagraph } from '../../ui/names.tsx';
 import { NoSearch } from '../../ui/no-match.tsx';
 import { Button, Empty, PreciseTime } from '../../ui/parts.tsx';
-import { Failed, QueryResult } from '../../ui/query-result.tsx';
+import { Failed, QueryResult, StaleNotice } from '../../ui/query-result.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { isRowFocused } from '../../ui/table-row.tsx';
 import { columns as listColumns, toneOf } from './columns.tsx';
 import type { EventRow } from './event-row.ts';
-import { EventTable, keyOf } from './event-table.tsx';
+import { EventTable, eventKeyOf } from './event-table.tsx';
 import { listRowOf, narrowed, rowsOfList, tailFits, tailQuery, type VersionHashes } from './tail-filter.ts';
 import { maxLookUps, useVersionHashes } from './tail-versions.ts';
 
@@ -70,20 +70,27 @@ const linkOf = (row: TailRow) => (row.kind === 'event' ? linkTo.event(row.id) : 
 
 const noHashes: VersionHashes = {};
 
-export function TailView(): JSX.Element {
+export function TailView(): JSX.Element | null {
   const [env] = useFilter('env');
   const eventQuery = useEventQuery();
   const { hasNumbers, versionsQuery } = useVersionHashes(eventQuery.query);
+  const hashes = hasNumbers ? versionsQuery.data : noHashes;
+  // During a look-up, the tail goes on with the filter before it. A pause and its rows stay.
+  const filter = useRef<TailFilter | null>(null);
   if (eventQuery.problem) return <NoSearch items="events" />;
-  const query = tailQuery(env);
-  const following = (hashes: VersionHashes): JSX.Element => (
-    <Following key={query} query={query} rest={eventQuery.text} hashes={hashes} />
-  );
-  if (!hasNumbers) return following(noHashes);
-  return (
+  if (hashes) filter.current = { rest: eventQuery.text, hashes };
+  const substitute = hashes ? null : (
     <QueryResult query={versionsQuery} rows={5}>
-      {(hashes) => (hashes ? following(hashes) : <TooManyVersions />)}
+      {() => <TooManyVersions />}
     </QueryResult>
+  );
+  if (!filter.current) return substitute;
+  const query = tailQuery(env);
+  return (
+    <>
+      {hasNumbers && hashes && <StaleNotice query={versionsQuery} />}
+      <Following key={query} query={query} {...filter.current} substitute={substitute} />
+    </>
   );
 }
 
@@ -94,12 +101,15 @@ const TooManyVersions = (): JSX.Element => (
   />
 );
 
-interface TailProps {
-  /** The stream applies it. */
-  readonly query: string;
-  /** The browser applies it. */
+/** The browser applies it. */
+interface TailFilter {
   readonly rest: string;
   readonly hashes: VersionHashes;
+}
+
+interface TailProps extends TailFilter {
+  /** The stream applies it. */
+  readonly query: string;
 }
 
 interface Held {
@@ -193,7 +203,7 @@ function useTail({ query, rest, hashes }: TailProps, isStill: boolean) {
     why: null,
   });
   const [since, setSince] = useState('the tail opened');
-  const { row: openRow } = usePeek(held.rows, keyOf, linkOf);
+  const { row: openRow } = usePeek(held.rows, eventKeyOf, linkOf);
   const still = useRef(false);
   still.current = isStill || openRow !== undefined;
   const following = useRef<Tail | null>(null);
@@ -243,7 +253,12 @@ function useTail({ query, rest, hashes }: TailProps, isStill: boolean) {
   return { held, earlier, state, why, since, fresh, show, retry };
 }
 
-function Following(props: TailProps): JSX.Element {
+interface FollowingProps extends TailProps {
+  /** In place of the table while its rows belong to another query; null: the table. */
+  readonly substitute: JSX.Element | null;
+}
+
+function Following({ substitute, ...props }: FollowingProps): JSX.Element {
   const [paused, setPaused] = useState(false);
   const [isOverTerms, setOverTerms] = useState(false);
   const tail = useTail(props, paused || isOverTerms);
@@ -254,6 +269,7 @@ function Following(props: TailProps): JSX.Element {
     setPaused(!paused);
   };
   useCommand('follow', pause, { label: paused ? 'Resume tail' : 'Pause tail' });
+  if (substitute) return substitute;
   const again = state === 'refused' && <Button onClick={retry}>Retry</Button>;
   return (
     <div className="events-list">
