@@ -223,8 +223,11 @@ describe('the reach of a deployment', () => {
   it('stands beside documents that the first page of the matrix lacks, too', async () => {
     const yaml_content = library.replace('name: shop', 'name: zoo');
     const { body } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content } });
+    const next = { yaml_content: yaml_content.replace('Secrets stay', 'Secrets remain') };
+    expect((await hub.call('POST', '/api/v1/bundles', { cookie, body: next })).body.version).toBe(2);
     const target = { cookie, body: { env: 'production' } };
-    expect((await hub.call('POST', '/api/v1/bundles/zoo/1/deploy', target)).status).toBe(201);
+    for (const version of [2, 1])
+      expect((await hub.call('POST', `/api/v1/bundles/zoo/${version}/deploy`, target)).status).toBe(201);
     const agents = new AgentStreams(hub, (await hub.key(cookie)).key);
     await agents.open('keeper', `&bundle_name=zoo&policy_version=${body.revision_hash}`);
     const visit = await view(hub.url, { cookie });
@@ -234,9 +237,22 @@ describe('the reach of a deployment', () => {
       const json = { ...(await answer.json()), bundles: [{ name: 'a', cells: [] }], next_cursor: 'next' };
       await route.fulfill({ response: answer, json });
     });
+    const rolloutPaths: string[] = [];
+    page.on('request', (request) => {
+      if (/\/deployments\/[^/]+\/rollout/.test(request.url()))
+        rolloutPaths.push(new URL(request.url()).pathname);
+    });
     await page.goto('/dashboard/');
     const changes = page.getByRole('region', { name: 'Recent changes' }).getByRole('listitem');
     await changes.filter({ hasText: 'zoo v1' }).getByText('1 of 1 agent').waitFor();
+    await changes.filter({ hasText: 'zoo v2' }).waitFor();
+    // Only the newest deployment of a name can still reach agents.
+    const deployments = (await hub.call('GET', '/api/v1/deployments?limit=10', { cookie })).body;
+    const oldDeployment = deployments.find(
+      (one: { readonly bundle_name: string; readonly bundle_version: number }) =>
+        one.bundle_name === 'zoo' && one.bundle_version === 2,
+    );
+    expect(rolloutPaths.some((path) => path.includes(oldDeployment.id))).toBe(false);
     agents.close();
     noFaults(visit);
     await visit.context.close();

@@ -92,7 +92,9 @@ export function Changes(): JSX.Element {
   const contracts = useCall('listContracts', { query: { limit: 5 } });
   const { data: matrix } = useCall('fleetMatrix', {}, { enabled: deployments.data !== undefined });
   const all: Change[] = [
-    ...(deployments.data ?? []).flatMap((one) => deployed(one, matrix)),
+    ...(deployments.data ?? []).flatMap((one, index, list) =>
+      deployed(one, mayBeCurrent(index, list), matrix),
+    ),
     ...audited(noted.data?.entries ?? [], env),
     ...(contracts.data ?? []).map((one) => ({
       id: `${one.contract_id} ${one.version}`,
@@ -140,9 +142,22 @@ export function Changes(): JSX.Element {
   );
 }
 
-/** A deployment, and the undeploy that ended it. */
+type Deployment = Reply<'listDeployments'>[number];
+
+/** False for a deployment that an undeploy or a newer one in the list ended. @param list the newest first */
+function mayBeCurrent(index: number, list: readonly Deployment[]): boolean {
+  const { env, bundle_name: name, undeployed_at: undeployedAt } = list[index] as Deployment;
+  const isOfSame = (one: Deployment): boolean => one.env === env && one.bundle_name === name;
+  return undeployedAt === null && list.findIndex(isOfSame) === index;
+}
+
+/**
+ * A deployment, and the undeploy that ended it.
+ * @param hasReach the hub counts the agents of each visible reach again whenever the fleet changes
+ */
 function deployed(
-  one: Reply<'listDeployments'>[number],
+  one: Deployment,
+  hasReach: boolean,
   matrix: Reply<'fleetMatrix'> | undefined,
 ): readonly Change[] {
   const { id, env, kind, undeployed_at: undeployedAt } = one;
@@ -166,7 +181,7 @@ function deployed(
     ),
   });
   const [verb, to] = kind === 'rollback' ? ['rolled back to', 'in'] : ['deployed', 'to'];
-  const reach = <Reach deployment={one} matrix={matrix} />;
+  const reach = hasReach && <Reach deployment={one} matrix={matrix} />;
   return [
     entry(id, one.created_at, one.deployed_by, verb, to, reach),
     ...(undeployedAt === null
@@ -176,7 +191,7 @@ function deployed(
 }
 
 interface ReachProps {
-  readonly deployment: Reply<'listDeployments'>[number];
+  readonly deployment: Deployment;
   /** The first documents by name. */
   readonly matrix: Reply<'fleetMatrix'> | undefined;
 }
