@@ -25,6 +25,7 @@ export function useDecideKeys(approval: Approval | null, decide: (approved: bool
 
 /** Beside the list, the call scrolls by itself. On a narrow screen the page scrolls. */
 export function pageThroughCall(): void {
-  const card = document.querySelector('.queue > .queue-detail > .approval') ?? document.querySelector('#content');
+  const card =
+    document.querySelector('.queue > .queue-detail > .approval') ?? document.querySelector('#content');
   card?.scrollBy({ top: 400 });
 }
