@@ -62,7 +62,7 @@ export function Countdown({
 const decideBarPx = 180;
 
 export function ApprovalCard({ approval: listed, ...controls }: DecideProps): JSX.Element {
-  const decision = useStore(decisions)[listed.id];
+  const decision = useStore(decisions).get(listed.id);
   const approval = useWhole(listed);
   const isPhone = usePhone();
   const current = decision?.state === 'decided' ? decision.approval : approval;

@@ -41,7 +41,7 @@ const heldReason =
 export function Decide(props: DecideProps): JSX.Element {
   const { approval, isArriving = false, isHeld = false, reason, onReason } = props;
   const id = useId();
-  const decision = useStore(decisions)[approval.id];
+  const decision = useStore(decisions).get(approval.id);
   const cannot = useActionBlockReason('decideApproval', [approval.env]);
   const isLate = useIsPast(deadlineOf(approval));
   const isRead = useStore(readApprovals).has(approval.id);

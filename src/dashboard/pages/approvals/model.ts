@@ -21,9 +21,9 @@ export const deadlineOf = ({ created_at, timeout_seconds }: Approval): number =>
 /** The status from a decision in this tab, else from the list. */
 export const statusOf = (
   { id, status }: Approval,
-  decisionsById: { readonly [id: string]: Decision },
+  decisionsById: ReadonlyMap<string, Decision>,
 ): Approval['status'] => {
-  const decision = decisionsById[id];
+  const decision = decisionsById.get(id);
   return decision?.state === 'decided' ? decision.approval.status : status;
 };
 
@@ -54,7 +54,7 @@ export type Decision =
       readonly error: ApiError;
     };
 
-export const decisions = createStore<{ readonly [id: string]: Decision }>({});
+export const decisions = createStore<ReadonlyMap<string, Decision>>(new Map());
 
 const know = (id: string, decision: Decision): void =>
   decisions.set((before) => withNewest(before, id, decision));
@@ -73,7 +73,7 @@ const refreshQueue = (): void => refresh(['listApprovals', 'statsOverview']);
  * which.
  */
 async function sendDecision(id: string, approved: boolean, reason: string): Promise<Decision> {
-  const before = decisions.get()[id];
+  const before = decisions.get().get(id);
   if (before && before.state !== 'failed') return before;
   know(id, { state: 'sending', approved, sentAt: now() });
   let decision: Decision;

@@ -27,7 +27,7 @@ export function useQueue(
     const done = gone || inList.get(key)?.status !== 'pending';
     if (done && !looked.includes(key)) kept.current.delete(key);
     else if (gone && one.status === 'pending') {
-      const decision = decisions.get()[key];
+      const decision = decisions.get().get(key);
       if (decision?.state === 'decided') kept.current.set(key, decision.approval);
     }
   }
@@ -46,7 +46,7 @@ export function useOutcome(chosen: Approval | undefined, list: readonly Approval
   const approvalQuery = useCall(
     'getApproval',
     { params: { approval_id: chosen?.id ?? '' } },
-    { enabled: isLost && decisions.get()[chosen.id]?.state !== 'decided' },
+    { enabled: isLost && decisions.get().get(chosen.id)?.state !== 'decided' },
   );
   return isLost && approvalQuery.data?.id === chosen.id ? approvalQuery.data : chosen;
 }
@@ -57,12 +57,12 @@ export const decidedOf = (decision: Decision | undefined): Approval | null =>
 /** Calls back after a successful decision from this card, but not if another person decided first. */
 export function useSentDecision(
   chosen: Approval | undefined,
-  decisionsById: { readonly [id: string]: Decision },
+  decisionsById: ReadonlyMap<string, Decision>,
   onDecided: (id: string) => void,
 ): void {
   const sent = useRef<string | null>(null);
   const id = chosen?.id;
-  const decision = id === undefined ? undefined : decisionsById[id];
+  const decision = id === undefined ? undefined : decisionsById.get(id);
   useEffect(() => {
     const wasSent = sent.current === id;
     sent.current = decision?.state === 'sending' && id !== undefined ? id : null;

@@ -243,7 +243,7 @@ export function Queue(props: QueueProps): JSX.Element {
       onReason={(reason) => setReasons((before) => ({ ...before, [approval.id]: reason }))}
     />
   );
-  const before = passed && passed.next === chosen?.id ? decidedOf(decisionsById[passed.id]) : null;
+  const before = passed && passed.next === chosen?.id ? decidedOf(decisionsById.get(passed.id)) : null;
   const detail: ReactNode = (
     <>
       {before && <PassedCard approval={before} />}

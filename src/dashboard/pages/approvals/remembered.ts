@@ -1,14 +1,17 @@
-// The limit of what a tab remembers of approvals: a tab that is open for a week does not grow.
+// Limits a tab's memory for decided and read approvals. A tab may stay open for a week.
+import { maxRows } from '../../lib/text.ts';
 
-/** Approvals that are remembered: several times those that are decided together. */
-export const maxRemembered = 1_000;
+/** Approvals in that memory: twice the rows that a person can select and decide together. */
+export const maxRemembered = 2 * maxRows;
 
 /** The entries with this one as the newest, without the oldest beyond the limit. */
-export function withNewest<T>(
-  entries: { readonly [id: string]: T },
-  id: string,
-  value: T,
-): { readonly [id: string]: T } {
-  const { [id]: _, ...others } = entries;
-  return Object.fromEntries([...Object.entries(others), [id, value] as const].slice(-maxRemembered));
+export function withNewest<T>(entries: ReadonlyMap<string, T>, id: string, value: T): ReadonlyMap<string, T> {
+  const next = new Map(entries);
+  next.delete(id);
+  next.set(id, value);
+  for (const oldest of next.keys()) {
+    if (next.size <= maxRemembered) break;
+    next.delete(oldest);
+  }
+  return next;
 }
