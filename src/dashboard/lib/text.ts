@@ -116,8 +116,8 @@ export const severities = {
 export const maxRows = 2_000;
 
 /** `3 runs`, or `1,000+ runs` if more were not counted. */
-export const cappedText = (size: number, noun: string, isCapped: boolean): string =>
-  isCapped ? `${count(size)}+ ${noun}s` : counted(size, noun);
+export const cappedText = (size: number, noun: string, isCapped: boolean, nouns = `${noun}s`): string =>
+  isCapped ? `${count(size)}+ ${nouns}` : counted(size, noun, nouns);
 
 /**
  * The loaded rows of a list with pages: `3 runs`, `100+ runs; scroll for more`, or `2,000 runs loaded. For others,
@@ -126,6 +126,6 @@ export const cappedText = (size: number, noun: string, isCapped: boolean): strin
 export function loadedText(size: number, noun: string, hasMore: boolean, nouns = `${noun}s`): string {
   if (!hasMore) return counted(size, noun, nouns);
   return size < maxRows
-    ? `${count(size)}+ ${nouns}; scroll for more`
+    ? `${cappedText(size, noun, true, nouns)}; scroll for more`
     : `${count(size)} ${nouns} loaded. For others, narrow the list`;
 }

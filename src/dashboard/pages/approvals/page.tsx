@@ -5,7 +5,7 @@ import { useSignedIn } from '../../lib/me.ts';
 import { type PageQuery, usePageQuery } from '../../lib/page-query.ts';
 import { readOn, useCall, useFirstRow, useIsOld, usePageRows, usePages } from '../../lib/query.ts';
 import { useEnv, useFilters } from '../../lib/search.ts';
-import { count, counted, maxRows } from '../../lib/text.ts';
+import { cappedText, count, counted, maxRows } from '../../lib/text.ts';
 import { Views } from '../../ui/list.tsx';
 import { usePhone } from '../../ui/narrow.ts';
 import { NoSearch } from '../../ui/no-match.tsx';
@@ -153,12 +153,7 @@ function summaryOf(
 ): string {
   const size = waiting.filter((one) => !isOfSample(one)).length;
   const hasSample = size < waiting.length;
-  if (narrowed) {
-    const matches = isCut
-      ? `${count(waiting.length)}+ pending calls`
-      : counted(waiting.length, 'pending call');
-    return `Search found ${matches}.`;
-  }
+  if (narrowed) return `Search found ${cappedText(waiting.length, 'pending call', isCut)}.`;
   if (size === 0) return hasSample ? '1 pending call, from the sample run.' : 'No pending approvals.';
   const calls = counted(total === null ? size : Math.max(total, size), 'pending call');
   return `${calls}${hasSample ? ', and 1 from the sample run' : ''}.`;
