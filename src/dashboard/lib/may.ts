@@ -28,7 +28,7 @@ const routes: { readonly [name: string]: { readonly method: string; readonly rol
 };
 
 /**
- * Says which role is missing.
+ * A sentence that names the missing role.
  * @param envs where the role is needed; none: in any environment
  * @returns null if the roles suffice
  */
@@ -49,7 +49,7 @@ export function missingRole(
 export const envRefusal = (roles: readonly EnvRole[], env: Env): string | null =>
   roleIn(roles, env) === null ? `You have no role in ${env}. Ask an admin.` : null;
 
-/** Says which role is missing for an operation; null if none is. */
+/** A sentence that names the missing role for an operation; null if none is missing. */
 export function refusalOf(
   roles: readonly EnvRole[],
   operation: Operation | HostedOperation | undefined,

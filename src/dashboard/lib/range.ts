@@ -98,8 +98,8 @@ function dayOf(text: string, now: number, utc: boolean): Day | null {
   if (text === 'today') return [year, month, day];
   if (text === 'yesterday') return [year, month, day - 1];
   const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)?.slice(1).map(Number);
-  const typed: Day = [parts?.[0] ?? 0, (parts?.[1] ?? 0) - 1, parts?.[2] ?? 0];
-  return parts && new Date(Date.UTC(...typed)).toISOString().startsWith(text) ? typed : null;
+  const dateParts: Day = [parts?.[0] ?? 0, (parts?.[1] ?? 0) - 1, parts?.[2] ?? 0];
+  return parts && new Date(Date.UTC(...dateParts)).toISOString().startsWith(text) ? dateParts : null;
 }
 
 /** Minutes from midnight to `14:30`, up to 24:59; null if the text is none. */

@@ -134,7 +134,7 @@ export interface DataProps {
 
 /**
  * An untrusted text: never markup, no change of direction, cut in the middle if it is longer than `max`. A button shows
- * all of it; for a `max` below 160, which is for links and headings, the tooltip does.
+ * all of it. For a `max` below 160, which is for links and headings, a tooltip shows 500 characters.
  */
 export function Data({ text, max = cutAt, mono = true, before = '', after = '' }: DataProps): JSX.Element {
   const [whole, setWhole] = useState(false);

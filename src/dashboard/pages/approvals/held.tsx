@@ -52,24 +52,24 @@ async function send(
   const outcomes = await decideAll(ids, approved, reason);
   const all = [...outcomes.values()];
   const status = approved ? 'approved' : 'denied';
-  const own = all.filter(
+  const ownCount = all.filter(
     (one) => one.state === 'decided' && one.mine && one.approval.status === status,
   ).length;
-  const lost = all.filter(isDecidedByOther).length;
-  const ended = all.filter((one) => one.state === 'decided' && !one.mine).length - lost;
+  const lostCount = all.filter(isDecidedByOther).length;
+  const endedCount = all.filter((one) => one.state === 'decided' && !one.mine).length - lostCount;
   const failed = [...outcomes].filter(([, one]) => one.state === 'failed');
   const listed = new Set(list.map(({ id }) => id));
-  const unlisted = failed.filter(([id]) => !listed.has(id)).length;
-  const selected = failed.length - unlisted;
+  const unlistedCount = failed.filter(([id]) => !listed.has(id)).length;
+  const selectedCount = failed.length - unlistedCount;
   // A decision about one of the calls alone was sent before.
-  const single = all.length - own - lost - ended - failed.length;
+  const singleCount = all.length - ownCount - lostCount - endedCount - failed.length;
   const parts = [
-    `${counted(own, 'call')} ${status}`,
-    ...(single > 0 ? [`${single} already decided by you`] : []),
-    ...(lost > 0 ? [`${lost} already decided by others`] : []),
-    ...(ended > 0 ? [`${ended} already expired or withdrawn`] : []),
-    ...(selected > 0 ? [`${selected} failed and still selected`] : []),
-    ...(unlisted > 0 ? [`${unlisted} failed and not in the list`] : []),
+    `${counted(ownCount, 'call')} ${status}`,
+    ...(singleCount > 0 ? [`${singleCount} already decided by you`] : []),
+    ...(lostCount > 0 ? [`${lostCount} already decided by others`] : []),
+    ...(endedCount > 0 ? [`${endedCount} already expired or withdrawn`] : []),
+    ...(selectedCount > 0 ? [`${selectedCount} failed and still selected`] : []),
+    ...(unlistedCount > 0 ? [`${unlistedCount} failed and not in the list`] : []),
   ];
   say(`${parts.join(', ')}.`, failed.length > 0 ? 'deny' : 'allow');
   const [, first] = failed[0] ?? [];

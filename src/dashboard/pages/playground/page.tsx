@@ -49,9 +49,9 @@ export default function Playground(): JSX.Element {
   const [documentDraft, setDocument] = useDraft<DocumentDraft>('playground');
   const [callDraft, setCall] = useDraft<CallDraft>('playground call');
   const { text, from, changed } = documentDraft ?? starter;
-  const { call: typed, from: event } = callDraft ?? ownCall;
+  const { call: draftCall, from: event } = callDraft ?? ownCall;
   // A draft of an earlier console lacks the newer fields.
-  const call = useMemo(() => ({ ...firstCall, ...typed }), [typed]);
+  const call = useMemo(() => ({ ...firstCall, ...draftCall }), [draftCall]);
   useNamed(from, event);
   const problems = useProblems(text);
   const engine = useEngineOptions();
