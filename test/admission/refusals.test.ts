@@ -250,6 +250,7 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
       clock,
       secrets: endless,
       health: endless,
+      sampleRuns: endless,
     } as never);
     const request = { kind: 'events', format: 'ndjson', after: null, limit: 1, waitMs: 0 } as const;
     return last(11, () => exports.list(principal, request));

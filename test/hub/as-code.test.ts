@@ -139,9 +139,15 @@ describe('an export', () => {
     rmSync(at('.reeve-export'));
     await exportFrom(hubWith(ids));
     await exportFrom(hubWith(['one']));
+    expect(readdirSync(at('contracts'))).toContain('one.yaml');
+    expect(readdirSync(at('contracts'))).not.toContain('two.yaml');
+  });
+
+  it('refuses to remove what it may not have written: a folder without its list', async () => {
+    await exportFrom(hubWith(ids));
     rmSync(at('.reeve-export'));
-    await exportFrom(hubWith([]));
-    expect(readdirSync(at('contracts'))).toEqual(['.gitkeep']);
+    await expect(exportFrom(hubWith(['one']))).rejects.toMatchObject({ code: 'conflict' });
+    expect(readdirSync(at('contracts'))).toContain('two.yaml');
   });
 
   it('removes an older upload that the hub has, and one that left the hub after an export', () => {

@@ -275,7 +275,8 @@ function missedAfter({ store, clock }: Ports, tenantId: string, seq: number, max
         const page = await store.events.listArrivals(tenantId, after, pageSize);
         const events = page.events.filter(({ id }) => !ids.has(id));
         const end = page.events.at(-1);
-        looked += events.length;
+        // The first pages repeat events up to the position, whose neighbours may have come late.
+        looked += events.filter((one) => one.seq > seq).length;
         const tooOld = events.some(({ createdAt }) => createdAt < clock.now() - maxMissedMs);
         if (tooOld || looked > max) {
           isGone = true;

@@ -140,8 +140,7 @@ export function writeFiles(
         typeof text === 'string' &&
         (name === 'bundles'
           ? entry.name === `${sha256(text)}.yaml` && (isListed || uploadedHashes.has(sha256(text)))
-          : // A folder without a list may be from a build that had none.
-            text.startsWith(marker) && (isListed ?? true));
+          : text.startsWith(marker) && isListed === true);
       if (!canRemove) {
         const advice = 'Apply it first, move it away, or remove it.';
         throw new HubError(

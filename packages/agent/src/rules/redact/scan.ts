@@ -14,7 +14,7 @@ const wordOrMarks =
 const base64 = /(?<![+/=.])((?:ey[JAN]|ew[o0]|W3[so])[\w+/-](?:[\w+/-]{4}){3,})[\w+/=-]{0,4}/y;
 const candidate = /[^\s"'`\\,;<>()[\]{}|│║┃]{6,512}(?![\w(])/y;
 const restOfRun = /[^\s"'`,;&}\]]*/y;
-const wasHidden = /^\W*(?:[\w.-]{1,64}=\W*)?REDACTED\W*$/;
+const wasHidden = /^\W*(?:\w[\w.-]{0,63}=\W*)?REDACTED\W*$/;
 
 /** Reads a text once, and texts that are encoded in it: each is shorter. */
 export class SecretScan {

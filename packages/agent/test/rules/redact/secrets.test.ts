@@ -158,7 +158,7 @@ describe('steps', () => {
   });
 
   it('grow with the marks of a block, and with its lines', () => {
-    for (const marks of ['*', '.-', 'REDACTED.=']) {
+    for (const marks of ['*', '.-', '.=', '-=', 'REDACTED.=']) {
       const line = ` ${marks.repeat(200 / marks.length)}\n`;
       const [one = 0, two = 0] = [50, 100].map((n) => stepsOf(`password: |\n${line.repeat(n)}`));
       expect([marks, two / one <= 2.2]).toEqual([marks, true]);
