@@ -92,7 +92,7 @@ const fullLists: { readonly [name: string]: FullList } = {
     list: region('events'),
     rows: '[role=row]',
   },
-  runs: { path: '/runs', says: /^5,000 runs\.$/, list: region('runs'), rows: '[role=row]' },
+  runs: { path: '/runs', says: /^[\d,]+\+ runs; scroll for more/, list: region('runs'), rows: '[role=row]' },
   contracts: {
     path: '/policies',
     says: /^1,000\+ contracts in the library\.$/,
