@@ -89,15 +89,18 @@ describe('the page of an approval', () => {
     await page.waitForTimeout(200);
     expect(sent).toEqual([]);
     const id = await ask(hub, key, { tool_name: 'lost_to_none', timeout: 3_600 });
-    await open(id);
     const { body } = await hub.call('GET', `/api/v1/approvals/${id}`, { cookie });
     const ended = { ...body, status: 'timeout', decided_at: new Date().toISOString() };
     const refusal = { error: 'conflict', detail: 'Approval already decided or timed out.' };
-    await page.route(`**/api/v1/approvals/${id}`, (route) =>
-      route.fulfill(
-        route.request().method() === 'PUT' ? { status: 409, json: refusal } : { status: 200, json: ended },
-      ),
-    );
+    let isEnded = false;
+    // Before the page opens: in the first moment after a first route, a request of an open page can pass it by.
+    await page.route(`**/api/v1/approvals/${id}`, (route) => {
+      if (route.request().method() === 'PUT') isEnded = true;
+      if (!isEnded) return route.fallback();
+      const isRead = route.request().method() === 'GET';
+      return route.fulfill(isRead ? { status: 200, json: ended } : { status: 409, json: refusal });
+    });
+    await open(id);
     await page.keyboard.press('d');
     await page.getByText('Expired: the call was denied').waitFor();
     expect(await page.getByText('Another user decided first.').count()).toBe(0);

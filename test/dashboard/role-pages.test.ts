@@ -111,36 +111,45 @@ describe.each(chosen.rows)(`a person who is %s (SEED=${chosen.seed})`, (name) =>
     visit = await view(hub.url, { cookie: await hub.login(email, password) });
     const { page } = visit;
     const refused: string[] = [];
-    /** Requests without an answer, which a page that is left would pass on to the next. */
-    const open = new Set<Request>();
+    /** Requests without an answer, which a page that is left would pass on to the next, by their page. */
+    const open = new Map<Request, string>();
+    let place = '';
+    let isRefusedBefore = false;
     const isOfPage = (url: string): boolean => url.includes('/v1/') && !url.includes('/stream');
-    page.on('request', (request) => void (isOfPage(request.url()) && open.add(request)));
+    page.on('request', (request) => void (isOfPage(request.url()) && open.set(request, place)));
     page.on('requestfailed', (request) => void open.delete(request));
     page.on('response', (answer) => {
+      const of = open.get(answer.request());
       open.delete(answer.request());
-      if (answer.status() === 403) refused.push(new URL(answer.url()).pathname);
+      if (answer.status() !== 403) return;
+      if (of === place) refused.push(new URL(answer.url()).pathname);
+      else isRefusedBefore = true;
     });
-    let isRefusedBefore = false;
     const wrong: string[] = [];
     await page.goto('/dashboard/');
     const main = page.getByRole('main');
     for (const path of visited.rows) {
       refused.length = 0;
+      place = path;
+      // The page before stays until the code of this one has loaded.
+      for (const left of await main.locator('.thing-page, .change-page').all())
+        await left.evaluate((element) => element.setAttribute('data-left', ''));
       await go(page, path);
       await page.waitForURL((url) => `${url.pathname}${url.search}`.startsWith(`/dashboard${path}`));
       const [, label] = labels.find(([one]) => one === path.replace(/\?.*/, '')) ?? [];
-      // The page before stays until the code of this one has loaded.
       if (label) await page.getByRole('heading', { name: label, level: 1 }).waitFor();
-      else await page.locator('.thing-page, .change-page').first().waitFor();
+      else await page.locator(':is(.thing-page, .change-page):not([data-left])').first().waitFor();
       await expect.poll(() => main.locator('.skeleton, [aria-busy=true]').count(), { message: path }).toBe(0);
       await expect.poll(() => open.size, { message: path }).toBe(0);
       const says = adminWords[path]?.replace('production', isOfStaging ? 'staging' : 'production');
       if (says)
         await expect.poll(() => main.getByText(says).count(), { message: path }).toBe(isAdmin ? 0 : 1);
       // A refusal is on the page, with the way out; a page asks for nothing that it does not show.
-      const text = (await main.textContent()) ?? '';
-      const isTold = /Permission denied\./.test(text) && /Ask an admin/.test(text);
-      if (refused.length > 0 && !isTold) wrong.push(`${path}: ${refused.join()} was refused silently`);
+      const isRefusalShown = async (): Promise<boolean> =>
+        /Permission denied\..*Ask an admin/s.test((await main.textContent()) ?? '');
+      if (refused.length > 0)
+        await expect.poll(isRefusalShown, { message: `${path}: ${refused.join()} was refused` }).toBe(true);
+      const isTold = await isRefusalShown();
       // A refusal is kept: a page may show that of another page's question.
       if (refused.length === 0 && !isRefusedBefore && isTold)
         wrong.push(`${path}: refused without a question`);
