@@ -154,7 +154,6 @@ class LocalJobs implements Jobs {
     for (const job of await this.#table.take(queue.name, free, now, now + this.#leaseMs)) {
       const key = { queue: queue.name, id: job.id, run: job.run };
       if (this.#closing) await this.#table.again(key, now, null);
-      else if (job.losses >= maxLosses) await this.#bury(job, key, now, new GiveUp(lostTooOften));
       else this.#begin(queue, job, key);
     }
   }
@@ -194,6 +193,7 @@ class LocalJobs implements Jobs {
     const run = { id, payload, attempt: failures + 1, maxAttempts, signal, progress };
     let record: () => Promise<void>;
     try {
+      if (job.losses >= maxLosses) throw new GiveUp(lostTooOften);
       await queue.handler(run);
       record = () => this.#table.finish(key);
     } catch (error) {

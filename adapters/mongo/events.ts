@@ -39,6 +39,8 @@ async function removeEvents(
   before: number,
   limit: number,
 ): Promise<number> {
+  // Of the slice before: its count is noted by now. The last slice is empty.
+  await removals.removeEmptyLinks(tenantId, 'events');
   const old = { tenantId, receivedAt: { $lt: before } };
   const rows = await events
     .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1 } })
@@ -51,7 +53,6 @@ async function removeEvents(
   }
   await removals.note(tenantId, rows);
   const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
-  await removals.removeEmptyLinks(tenantId, 'events');
   return deletedCount;
 }
 

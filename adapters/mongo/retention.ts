@@ -113,13 +113,13 @@ class RetentionSlices {
       removed = (await collection.deleteMany({ _id, tenantId, ...still })).deletedCount;
     }
     if (removed > 0) {
-      if (kind === 'events' || kind === 'approvals')
-        await this.#collections.removals.removeEmptyLinks(tenantId, kind);
       await this.#collections.counts.updateOne(
         { _id: tenantId },
         { $inc: { [kind]: removed, rev: 1 } },
         { upsert: true },
       );
+      if (kind === 'events' || kind === 'approvals')
+        await this.#collections.removals.removeEmptyLinks(tenantId, kind);
     }
     return { removed, next: next === null ? null : String(next) };
   }

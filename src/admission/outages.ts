@@ -57,8 +57,7 @@ export const outageTable = {
     title: 'The disk of MongoDB is full',
     refusal: {
       code: 'disk_full',
-      message:
-        "The disk of the hub's store is full, so nothing was stored. Try again later: MongoDB needs more disk space.",
+      message: "The disk of the hub's store is full. Try again later: MongoDB needs more disk space.",
       retryAfter: 10,
       // A change can be several writes.
       mayBeStored: true,

@@ -326,6 +326,16 @@ describe('without a hub', () => {
     expect(await answer(pinned, 'read')).toContain('tool_definition_changed');
   });
 
+  it('a tool with a rejected definition is refused where the server cannot be listed, in observe too', async () => {
+    const localPins = [{ tool: 'read', fingerprint: 'a'.repeat(64), decision: 'rejected' }] as const;
+    const tooMany = Array.from({ length: 10_001 }, (_, n) => ({ ...read, name: `tool_${n}` }));
+    const local = { http: null, hubUrl: null, pinFile: null, localPins };
+    const unlisted = await proxy(tooMany, local);
+    expect(await answer(unlisted, 'read')).toContain('was rejected');
+    expect(await answer(unlisted, 'write')).toBe('done');
+    expect(await answer(await proxy([read], local), 'read')).toBe('done');
+  });
+
   it('a person accepts what the server listed last, tool by tool or all of it', async () => {
     const file = join(folder, 'pins.json');
     const named = ['--pins', file, '--server', 'files', '--state', folder];

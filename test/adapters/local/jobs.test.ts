@@ -8,7 +8,7 @@ import { createLocalJobs } from '../../../adapters/local/jobs.ts';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import { openSqlite, openSqliteInline, type SqliteStore } from '../../../adapters/sqlite/index.ts';
 import { HubError } from '../../../src/shared/error.ts';
-import { keptDeadJobs } from '../../../src/shared/job.ts';
+import { keptDeadJobs, maxLosses } from '../../../src/shared/job.ts';
 import type { Jobs } from '../../../src/shared/ports/jobs.ts';
 import { ManualClock, settled } from '../../clock.ts';
 import { jobsContract, type OpenJobs, shortLeaseMs } from '../../conformance/jobs.ts';
@@ -184,6 +184,23 @@ describe('jobs on a table', () => {
     expect(shaky.health()).toEqual({ state: 'running', lastTurn: clock.monotonic(), running: 0 });
     await shaky.close();
     expect(shaky.health().state).toBe('stopped');
+  });
+
+  it('runs what it took beside a job that cannot be stored as dead', async () => {
+    await jobs.add(job('poison'));
+    for (let lost = 0; lost < maxLosses; lost++) {
+      expect(await store.jobs.take('q', 1, clock.now(), clock.now() + 1)).toMatchObject([{ id: 'poison' }]);
+      await clock.advanceAsync(10);
+    }
+    const good = ['a', 'b', 'z'];
+    for (const id of good) await jobs.add(job(id));
+    const table = { ...store.jobs, bury: () => Promise.reject(new HubError('unavailable', 'gone')) };
+    const shaky = createLocalJobs({ table, clock, log });
+    const ran: string[] = [];
+    shaky.work('q', async ({ id }) => void ran.push(id), { concurrency: 4 });
+    await settled();
+    expect(ran.sort()).toEqual(good);
+    await shaky.close();
   });
 
   it(`keeps the newest ${keptDeadJobs} dead ones`, async () => {

@@ -118,10 +118,19 @@ export class ToolPins {
     (timer as Timer | null)?.cancel();
   }
 
+  get #decided(): readonly ToolPin[] {
+    return this.#file.document?.pins ?? this.#options.localPins;
+  }
+
   verdictOf(tool: string, fingerprint: string): ToolVerdict {
-    const pins = this.#file.document?.pins ?? this.#options.localPins;
-    const pin = pins.find((one) => one.tool === tool && one.fingerprint === fingerprint);
+    const pin = this.#decided.find((one) => one.tool === tool && one.fingerprint === fingerprint);
     return verdictOf(this.mode, pin?.decision ?? null);
+  }
+
+  /** About a tool that the server did not list. Its definition may be one that a person rejected. */
+  verdictOfUnlisted(tool: string): ToolVerdict {
+    const mayBeRejected = this.#decided.some((one) => one.tool === tool && one.decision === 'rejected');
+    return verdictOf(this.mode, mayBeRejected ? 'rejected' : null);
   }
 
   /** The sentence of a refusal, with a link where there is a hub. */
@@ -227,7 +236,7 @@ export class ToolPinSession {
     if (problem) return { verdict: 'rejected', reason: `${refusalName}: ${problemTexts[problem]}` };
     const observed = this.#fingerprints?.get(tool);
     const verdict =
-      observed === undefined ? verdictOf(this.#pins.mode, null) : this.#pins.verdictOf(tool, observed);
+      observed === undefined ? this.#pins.verdictOfUnlisted(tool) : this.#pins.verdictOf(tool, observed);
     return { verdict, reason: verdict === 'allowed' ? null : this.#pins.reasonOf(tool, verdict) };
   }
 }
