@@ -63,7 +63,7 @@ describe('a deploy', () => {
       await missChange(page, '**/bundles/shop/current?*', () =>
         send(`/api/v1/bundles/shop/${version}/deploy`, { env }),
       );
-      expect(await deploy.isEnabled()).toBe(true);
+      await expect.poll(() => deploy.isEnabled()).toBe(true);
       await deploy.click();
       await notice.waitFor();
       expect(await deploy.isDisabled()).toBe(true);

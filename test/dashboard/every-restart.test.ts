@@ -1,6 +1,6 @@
 // Every page while its hub is killed and started again on the same data, and for somebody who is no admin: what was
 // read stays and is called old, the page comes back by itself with what changed, and what is an admin's says so.
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adminPages, pages } from '../../src/dashboard/pages/registry.ts';
 import { itAtNight, rowsOfRun } from '../runs.ts';
@@ -186,8 +186,11 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
     await page.locator('.live-live').waitFor();
     await send('PATCH', `/api/v1/users/${user.user_id}`, { is_admin: false });
     await page.getByText('Metrics since start').waitFor({ state: 'detached' });
+    // Not those that were on their way before.
+    const sent = new WeakSet<Request>();
+    page.on('request', (request) => void sent.add(request));
     page.on('response', (answer) => {
-      if (answer.status() === 403) refused.push(answer.url());
+      if (answer.status() === 403 && sent.has(answer.request())) refused.push(answer.url());
     });
     for (const { path } of [...pages, ...adminPages]) {
       const address = settingsViews[path] ?? path;

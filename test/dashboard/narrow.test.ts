@@ -30,7 +30,11 @@ it('every page and panel fits 360 px', { timeout: 120_000 }, async () => {
     if (/^\/(?:agents|contracts|compositions|bundles|rulesets|runs|events)\/./.test(place))
       await page.locator('.thing-page section, article').first().waitFor();
     await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 20_000 }).toBe(0);
-    for (const one of (await page.evaluate(tooWide)) as string[]) wide.push(`${place}: ${one}`);
+    await page.getByRole('status', { name: 'Live', exact: true }).waitFor();
+    for (const word of ['Live', 'Stale since 28 Nov 23:45']) {
+      await page.evaluate(`document.querySelector('.live').lastChild.textContent = '${word}'`);
+      for (const one of (await page.evaluate(tooWide)) as string[]) wide.push(`${place}, ${word}: ${one}`);
+    }
   }
   expect(wide, `SEED=${choice}`).toEqual([]);
   noFaults(visit);

@@ -9,7 +9,7 @@ import { library, someEvents } from './seed.ts';
 const { hub, cookie } = await tenantOfFile();
 const environments = ['development', 'staging', 'production'] as const;
 /** More than a page. */
-const deployments = isNightly ? 201 : 102;
+const deployments = isNightly ? 204 : 102;
 
 beforeAll(async () => {
   const { key } = await hub.key(cookie);

@@ -72,7 +72,7 @@ export default function Approvals(): JSX.Element {
     <div className="page approvals-page">
       <PageHead
         title="Inbox"
-        summary={pending.data && !isOld ? summaryOf(waiting, q !== '' || view === 'mine', isCut, size) : null}
+        summary={pending.data && !isOld ? summaryOf(waiting, q === '' ? view : null, isCut, size) : null}
       >
         <NotifySwitch />
       </PageHead>
@@ -111,6 +111,9 @@ export default function Approvals(): JSX.Element {
                   narrowed={q !== '' || view === 'mine'}
                   empty={view === 'mine' && q === '' ? <NoneTaken /> : null}
                   isSnoozed={view === 'snoozed'}
+                  hasLeft={({ status, assignee }) =>
+                    view === 'mine' && status === 'pending' && assignee?.id !== me
+                  }
                   isCut={isCut}
                   onEnd={() => mayHaveMore && readOn(pending)}
                 />
@@ -142,18 +145,21 @@ const valuesOf = (list: readonly Approval[]) => ({
 
 /**
  * Counts the sample run's approval separately, because the badge and Home leave it out.
+ * @param view null: a search
  * @param isCut the list does not contain all calls yet
  * @param total number of pending calls at the hub, where more are pending than the list contains; null: it has all
  */
 function summaryOf(
   waiting: readonly Approval[],
-  narrowed: boolean,
+  view: View | null,
   isCut: boolean,
   total: number | null,
 ): string {
   const size = waiting.filter((one) => !isOfSample(one)).length;
   const hasSample = size < waiting.length;
-  if (narrowed) return `Search found ${cappedText(waiting.length, 'pending call', isCut)}.`;
+  const listed = cappedText(waiting.length, 'pending call', isCut);
+  if (view === null) return `Search found ${listed}.`;
+  if (view === 'mine') return `You have taken ${listed}.`;
   if (size === 0) return hasSample ? '1 pending call, from the sample run.' : 'No pending approvals.';
   const calls = counted(total === null ? size : Math.max(total, size), 'pending call');
   return `${calls}${hasSample ? ', and 1 from the sample run' : ''}.`;

@@ -44,6 +44,8 @@ interface QueueProps {
   readonly empty: JSX.Element | null;
   /** The snoozed calls. */
   readonly isSnoozed: boolean;
+  /** True for a call that left the view without a decision. It does not stay open. */
+  readonly hasLeft: (call: Approval) => boolean;
   /** More calls are pending than the list contains. */
   readonly isCut: boolean;
   /** Loads more of them. */
@@ -67,7 +69,7 @@ function useArrival() {
  * It also stays open after a decision.
  */
 function useOpenRow(
-  { list, isSnoozed, isCut, narrowed }: QueueProps,
+  { list, isSnoozed, isCut, narrowed, hasLeft }: QueueProps,
   passed: Passed | null,
   heldIds: ReadonlySet<string>,
 ) {
@@ -78,18 +80,25 @@ function useOpenRow(
   const last = useRef<string | undefined>(undefined);
   const isAway = useSnoozed();
   const looked = [id ?? last.current, passed?.id];
-  const queue = useQueue(list, looked, (one) => isAway(one) === isSnoozed);
+  const known = useQueue(list, looked, (one) => isAway(one) === isSnoozed);
   const isOpen = (row: Approval): boolean =>
     statusOf(row, decisionsById) === 'pending' && !heldIds.has(row.id);
-  const implied =
+  const impliedIn = (queue: readonly Approval[]): Approval | undefined =>
     narrow || id !== undefined
       ? undefined
       : (queue.find((row) => row.id === last.current && !heldIds.has(row.id)) ??
         queue.find(isOpen) ??
         queue[0]);
-  const listed = queue.find((row) => row.id === id) ?? implied;
+  const looking = known.find((row) => row.id === id) ?? impliedIn(known);
+  const found = useOutcome(looking, list);
+  const isGone = found !== undefined && hasLeft(found);
+  const queue = useMemo(
+    () => (isGone ? known.filter((row) => row.id !== found.id) : known),
+    [known, isGone, found?.id],
+  );
+  const listed = isGone ? impliedIn(queue) : looking;
   last.current = listed?.id;
-  const chosen = useOutcome(listed, list);
+  const chosen = isGone ? listed : found;
   const outcome = chosen === listed ? undefined : chosen;
   const hubGroups = useHubGroups(isCut && !narrowed);
   const sections = useMemo(
