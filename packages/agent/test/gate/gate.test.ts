@@ -142,7 +142,7 @@ describe('with contracts from a file', () => {
   itAtNight(
     'takes the project from the option, the payload or the environment, never from the call’s folder',
     async () => {
-      const inside = '{ id: inside, type: sandbox, tools: [Bash, Read], within: ["."], message: "outside" }';
+      const inside = '{ id: inside, type: sandbox, tools: [Bash], within: ["."], message: "outside" }';
       const args = ['--format', 'claude-code', '--contracts', await contractsFile(inside)];
       const call = { ...bash('cat /etc/passwd'), cwd: '/' };
       expect(await gate(call, args, { CLAUDE_PROJECT_DIR: folder })).toMatchObject({

@@ -1,6 +1,6 @@
 // Hides secrets in a text by one pass over its words. Data in tables.ts describe the places of values.
 import { declaration, isSecretValue, type Judges, looksChosen, looksDrawn } from './judges.ts';
-import { between, formsByTrigger, namedForms, type Strength } from './tables.ts';
+import { between, formsByTrigger, linesOfBlock, namedForms, type Strength } from './tables.ts';
 
 export const redacted = '[REDACTED]';
 
@@ -56,6 +56,12 @@ export class SecretScan {
     return true;
   }
 
+  /** Where a block ends that goes on behind `end`. @param indent blanks before the key of the block */
+  #endOfBlock(indent: string, end: number): number {
+    const lines = new RegExp(linesOfBlock(indent), 'y');
+    for (let last = end; ; last = lines.lastIndex) if (this.#at(lines, last) === null) return last;
+  }
+
   #readWord(word: string, start: number): void {
     if (this.#hideToken(word, start) || word.length > 128) return;
     const isFlag = word[0] === '-' && /[\s"'`=(;&|,[]/.test(this.text[start - 1] ?? ' ');
@@ -93,13 +99,15 @@ export class SecretScan {
   /** Tries forms at a place; hides the first value that is a secret. */
   #tryForms(forms: readonly RegExp[] = [], index: number, strength: Strength): boolean {
     for (const form of forms) {
-      const value = this.#at(form, index)?.groups?.v ?? '';
-      const from = form.lastIndex - value.length;
+      const { v: value = '', i: indent } = this.#at(form, index)?.groups ?? {};
+      const end = form.lastIndex;
+      const from = end - value.length;
       if (wasHidden.test(value)) return false;
       if (from < this.#kept || /^["'\\`]*$/.test(value) || !isSecretValue(strength, value)) continue;
       const isQuoted = /["'`]/.test(this.text[from - 1] ?? '') || /^["'`\\]/.test(value);
       const isOther = declaration.test(value) || (strength === 'text' && /^[\d.]+[,;]?$/.test(value));
-      if (strength === 'chosen' || isQuoted || !isOther) return this.#hide(from, form.lastIndex);
+      if (strength !== 'chosen' && !isQuoted && isOther) continue;
+      return this.#hide(from, indent === undefined ? end : this.#endOfBlock(indent, end));
     }
     return false;
   }

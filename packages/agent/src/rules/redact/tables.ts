@@ -44,12 +44,16 @@ const behind = (marks: string): string =>
 const of = (programs: string): string => raw`(?<=\b(?:${programs})\b[^\n|&;]{0,256})`;
 const readers = raw`chpasswd|kinit|sudo -S|[^|\n]{1,200}(?:--(?:[\w-]*stdin|with-token|passphrase-fd)\b|\bsecrets? (?:put|create)\b)`;
 
+/** Lines of a block, as many as a pattern may hold places to return to. */
+export const linesOfBlock = (indent: string): string =>
+  raw`(?:\r?\n(?:${indent}[ \t]{1,64}[^\n]{1,1024}|(?=\r?\n))){1,1000}`;
+
 /** Behind a name, in order: the first whose value is judged a secret hides it. */
 export const namedForms = [
   raw`${link}(?<q>\\{0,4}["'\`])(?!\s[^"'\n]{0,64}\s["'])(?<v>(?:(?!\k<q>)(?:\\[^\n]|[^\\\n])){1,4096})(?=\k<q>)`,
   raw`(?<=\b(?:authorization|cookie))${link}(?!["'])(?<v>[^\r\n"'\`]{1,512})`,
-  // A block of YAML: the lines that are indented more than the key, up to 1,001.
-  raw`(?<=(?<![^\n])(?<i>[ \t]{0,64})(?:- )?["']?[\w.-]{1,64})${link}[|>][+-]?\d?[+-]?\s{1,64}(?<v>[^\n]{1,1024}(?:\r?\n(?:\k<i>[ \t]{1,64}[^\n]{1,1024}|(?=\r?\n))){0,1000})`,
+  // A block of YAML: the lines that are indented more than the key.
+  raw`(?<=(?<![^\n])(?<i>[ \t]{0,64})(?:- )?["']?[\w.-]{1,64})${link}[|>][+-]?\d?[+-]?\s{1,64}(?<v>[^\n]{1,1024}(?:${linesOfBlock(raw`\k<i>`)})?)`,
   // The first name of a line has its rest.
   raw`(?<=(?<![^\n])[ \t"'*#>-]{0,64}[\w.-]{1,64}):(?![*])[ \t]{1,8}(?!["'])(?<v>[^\r\n]{1,512})`,
   raw`(?!\`)${quote}[\]})]{0,2}${sign}(?!["'])(?<v>[^\s"'\`,}\]]{1,512})`,

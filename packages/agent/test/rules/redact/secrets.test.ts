@@ -165,10 +165,12 @@ describe('steps', () => {
     }
   });
 
-  it('of a block as large as a result are those of its first 1,001 lines', () => {
+  it('reach the end of a block as large as a result', () => {
     const lines = ' a plain line\n'.repeat(1_000_000);
-    // Without a bound, the pattern held more places to return to than the platform allows.
-    expect(redactText(`password: |\n${lines}`)).toBe(`password: |\n ${redacted}\n${lines.slice(14 * 1001)}`);
+    // A pattern for all of them would hold more places to return to than the platform allows.
+    expect(redactText(`password: |\n${lines}next: b\n`)).toBe(`password: |\n ${redacted}\nnext: b\n`);
+    const nested = `a:\n  token: |\n${'    line\n'.repeat(2_500)}  b: c\n`;
+    expect(redactText(nested)).toBe(`a:\n  token: |\n    ${redacted}\n  b: c\n`);
   });
 
   it('are spent on 150,000 characters of recorded arguments; texts beyond are replaced whole', () => {
