@@ -1,16 +1,14 @@
 // The queue of pending approvals with one of them open: beside the list, below its row on a narrow screen, or alone on
 // a phone.
-import { type JSX, type ReactNode, useEffect, useMemo, useRef, useState } from 'react';
+import { type JSX, type ReactNode, useEffect, useRef, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import { after } from '../../lib/browser.ts';
 import { useCommand } from '../../lib/commands.ts';
 import { useActionBlockReason } from '../../lib/may.ts';
 import { useFilters } from '../../lib/search.ts';
-import { useStore } from '../../lib/store.ts';
 import { visible } from '../../lib/text.ts';
 import { useThingLink } from '../../lib/thing-link.ts';
 import { useKeys, useStepKeys } from '../../ui/keys.ts';
-import { useNarrow, usePhone } from '../../ui/narrow.ts';
 import { Empty, Name } from '../../ui/parts.tsx';
 import { Split } from '../../ui/split.tsx';
 import type { AlikeCalls } from './alike.ts';
@@ -21,10 +19,10 @@ import { Outcome } from './decide.tsx';
 import { pageThroughCall, useDecideKeys } from './decide-keys.ts';
 import { type Held, useHeld } from './held.tsx';
 import { LinkedApproval } from './linked.tsx';
-import { type Approval, decide, decisions, statusOf } from './model.ts';
+import { type Approval, decide, statusOf } from './model.ts';
+import { type QueueRows, useOpenRow } from './open-row.ts';
 import { openCalls, QueueList, Review } from './queue-list.tsx';
-import { decidedOf, useEndOfRows, useOutcome, useQueue, useSentDecision } from './queue-state.ts';
-import { sectionsOf, useHubGroups } from './sections.ts';
+import { decidedOf, useEndOfRows, useSentDecision } from './queue-state.ts';
 import { useSnoozed } from './snooze.tsx';
 import { SwipedCard } from './swiped-card.tsx';
 
@@ -37,18 +35,10 @@ interface Passed {
 /** A new card ignores clicks for this time, because they are meant for the previous card. Milliseconds. */
 const arrivalMs = 500;
 
-interface QueueProps {
-  readonly list: readonly Approval[];
-  readonly narrowed: boolean;
+interface QueueProps extends QueueRows {
   /** In place of the texts of an empty queue; null: one of these. */
   readonly empty: JSX.Element | null;
-  /** The snoozed calls. */
-  readonly isSnoozed: boolean;
-  /** True for a call that left the view without a decision. It does not stay open. */
-  readonly hasLeft: (call: Approval) => boolean;
-  /** More calls are pending than the list contains. */
-  readonly isCut: boolean;
-  /** Loads more of them. */
+  /** Loads more calls. */
   readonly onEnd: () => void;
 }
 
@@ -62,56 +52,6 @@ function useArrival() {
     return () => timer.cancel();
   }, [isArriving]);
   return [isArriving, setArriving] as const;
-}
-
-/**
- * The rows of the queue in their sections, and the open one: the one in the address, else the first on a wide screen.
- * It also stays open after a decision.
- */
-function useOpenRow(
-  { list, isSnoozed, isCut, narrowed, hasLeft }: QueueProps,
-  passed: Passed | null,
-  heldIds: ReadonlySet<string>,
-) {
-  const [{ id }] = useFilters();
-  const isPhone = usePhone();
-  const narrow = useNarrow() && !isPhone;
-  const decisionsById = useStore(decisions);
-  const last = useRef<string | undefined>(undefined);
-  const isAway = useSnoozed();
-  const looked = [id ?? last.current, passed?.id];
-  const known = useQueue(list, looked, (one) => isAway(one) === isSnoozed);
-  const isOpen = (row: Approval): boolean =>
-    statusOf(row, decisionsById) === 'pending' && !heldIds.has(row.id);
-  const impliedIn = (queue: readonly Approval[]): Approval | undefined =>
-    narrow || id !== undefined
-      ? undefined
-      : (queue.find((row) => row.id === last.current && !heldIds.has(row.id)) ??
-        queue.find(isOpen) ??
-        queue[0]);
-  const looking = known.find((row) => row.id === id) ?? impliedIn(known);
-  const found = useOutcome(looking, list);
-  const isGone = found !== undefined && hasLeft(found);
-  const queue = useMemo(
-    () => (isGone ? known.filter((row) => row.id !== found.id) : known),
-    [known, isGone, found?.id],
-  );
-  const listed = isGone ? impliedIn(queue) : looking;
-  last.current = listed?.id;
-  const chosen = isGone ? listed : found;
-  const outcome = chosen === listed ? undefined : chosen;
-  const hubGroups = useHubGroups(isCut && !narrowed);
-  const sections = useMemo(
-    () =>
-      sectionsOf(
-        queue.map((row) => (row.id === outcome?.id ? outcome : row)),
-        (row) => statusOf(row, decisionsById) === 'pending',
-        hubGroups,
-      ),
-    [queue, outcome, decisionsById, hubGroups],
-  );
-  const rows = useMemo(() => sections.flatMap((section) => section.rows), [sections]);
-  return { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows };
 }
 
 /** The keys j and k. The focus follows them: screen readers announce the row, and it scrolls into view. */
@@ -215,7 +155,7 @@ export function Queue(props: QueueProps): JSX.Element {
     setSelected((before) => new Set([...before, ...ids]));
   });
   const { ids: heldIds } = held;
-  const openRow = useOpenRow(props, passed, heldIds);
+  const openRow = useOpenRow(props, passed?.id, heldIds);
   const { id, isPhone, narrow, decisionsById, isOpen, chosen, sections, rows } = openRow;
   useThingLink(chosen && linkTo.approval(chosen.id));
   const at = chosen ? rows.indexOf(chosen) : -1;
