@@ -102,7 +102,7 @@ describe('a stream client', () => {
 const expected = [
   ['fanout', ['fanout.sse_last', 'fanout.sse_stalled_last', 'fanout.json_last', 'fanout.msgpack_last']],
   ['idle', ['idle.rss', 'idle.kernel_memory', 'idle.processor_time']],
-  ['storm', ['storm.rate', 'storm.refused', 'storm.processor_time', 'storm.rss']],
+  ['storm', ['storm.rate', 'storm.back_rate', 'storm.refused', 'storm.processor_time', 'storm.rss']],
 ] as const;
 
 describe('scenarios of streams', () => {
