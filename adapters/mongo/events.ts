@@ -39,7 +39,7 @@ async function removeEvents(
   before: number,
   limit: number,
 ): Promise<number> {
-  // Of the slice before: its count is noted by now. The last slice is empty.
+  // Those of the previous slice, whose count is stored by now. The last slice is empty and leaves none.
   await removals.removeEmptyLinks(tenantId, 'events');
   const old = { tenantId, receivedAt: { $lt: before } };
   const rows = await events

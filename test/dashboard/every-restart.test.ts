@@ -186,11 +186,11 @@ describe('somebody who is no admin any more', { timeout: 60_000 }, () => {
     await page.locator('.live-live').waitFor();
     await send('PATCH', `/api/v1/users/${user.user_id}`, { is_admin: false });
     await page.getByText('Metrics since start').waitFor({ state: 'detached' });
-    // Not those that were on their way before.
-    const sent = new WeakSet<Request>();
-    page.on('request', (request) => void sent.add(request));
+    // A request from before may be answered now.
+    const requests = new WeakSet<Request>();
+    page.on('request', (request) => void requests.add(request));
     page.on('response', (answer) => {
-      if (answer.status() === 403 && sent.has(answer.request())) refused.push(answer.url());
+      if (answer.status() === 403 && requests.has(answer.request())) refused.push(answer.url());
     });
     for (const { path } of [...pages, ...adminPages]) {
       const address = settingsViews[path] ?? path;

@@ -132,13 +132,13 @@ describe.each(chosen.rows)(`a person who is %s (SEED=${chosen.seed})`, (name) =>
       refused.length = 0;
       place = path;
       // The page before stays until the code of this one has loaded.
-      for (const left of await main.locator('.thing-page, .change-page').all())
-        await left.evaluate((element) => element.setAttribute('data-left', ''));
+      for (const oldPage of await main.locator('.thing-page, .change-page').all())
+        await oldPage.evaluate((element) => element.setAttribute('data-old', ''));
       await go(page, path);
       await page.waitForURL((url) => `${url.pathname}${url.search}`.startsWith(`/dashboard${path}`));
       const [, label] = labels.find(([one]) => one === path.replace(/\?.*/, '')) ?? [];
       if (label) await page.getByRole('heading', { name: label, level: 1 }).waitFor();
-      else await page.locator(':is(.thing-page, .change-page):not([data-left])').first().waitFor();
+      else await page.locator(':is(.thing-page, .change-page):not([data-old])').first().waitFor();
       await expect.poll(() => main.locator('.skeleton, [aria-busy=true]').count(), { message: path }).toBe(0);
       await expect.poll(() => open.size, { message: path }).toBe(0);
       const says = adminWords[path]?.replace('production', isOfStaging ? 'staging' : 'production');

@@ -42,16 +42,16 @@ export function useOpenRow(
     narrow || id !== undefined
       ? undefined
       : (rows.find((row) => row.id === last.current && !heldIds.has(row.id)) ?? rows.find(isOpen) ?? rows[0]);
-  const first = everyRow.find((row) => row.id === id) ?? impliedIn(everyRow);
-  const state = useOutcome(first, list);
-  const isGone = state !== undefined && hasLeft(state);
+  const candidate = everyRow.find((row) => row.id === id) ?? impliedIn(everyRow);
+  const current = useOutcome(candidate, list);
+  const isGone = current !== undefined && hasLeft(current);
   const queue = useMemo(
-    () => (isGone ? everyRow.filter((row) => row.id !== state.id) : everyRow),
-    [everyRow, isGone, state?.id],
+    () => (isGone ? everyRow.filter((row) => row.id !== current.id) : everyRow),
+    [everyRow, isGone, current?.id],
   );
-  const listed = isGone ? impliedIn(queue) : first;
+  const listed = isGone ? impliedIn(queue) : candidate;
   last.current = listed?.id;
-  const chosen = isGone ? listed : state;
+  const chosen = isGone ? listed : current;
   const outcome = chosen === listed ? undefined : chosen;
   const hubGroups = useHubGroups(isCut && !narrowed);
   const sections = useMemo(

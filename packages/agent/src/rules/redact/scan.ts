@@ -56,10 +56,16 @@ export class SecretScan {
     return true;
   }
 
-  /** Where a block ends that goes on behind `end`. @param indent blanks before the key of the block */
+  /**
+   * The end of a YAML block.
+   * @param indent blanks before its key
+   * @param end of the lines that its form holds
+   */
   #endOfBlock(indent: string, end: number): number {
     const lines = new RegExp(linesOfBlock(indent), 'y');
-    for (let last = end; ; last = lines.lastIndex) if (this.#at(lines, last) === null) return last;
+    let last = end;
+    while (this.#at(lines, last) !== null) last = lines.lastIndex;
+    return last;
   }
 
   #readWord(word: string, start: number): void {

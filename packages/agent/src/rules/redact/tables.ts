@@ -44,7 +44,7 @@ const behind = (marks: string): string =>
 const of = (programs: string): string => raw`(?<=\b(?:${programs})\b[^\n|&;]{0,256})`;
 const readers = raw`chpasswd|kinit|sudo -S|[^|\n]{1,200}(?:--(?:[\w-]*stdin|with-token|passphrase-fd)\b|\bsecrets? (?:put|create)\b)`;
 
-/** Lines of a block, as many as a pattern may hold places to return to. */
+/** Up to 1,000 lines of a YAML block. The platform bounds how many places a pattern may return to. */
 export const linesOfBlock = (indent: string): string =>
   raw`(?:\r?\n(?:${indent}[ \t]{1,64}[^\n]{1,1024}|(?=\r?\n))){1,1000}`;
 
