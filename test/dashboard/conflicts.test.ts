@@ -1,4 +1,4 @@
-// Two people change one thing: a deploy and a rule replace only the state that their person saw, and a draft without
+// Two people change one thing: each change replaces or removes only the state that its person saw, and a draft without
 // changes is no conflict.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -18,18 +18,23 @@ const drafts = (page: Page) =>
   page.evaluate("Object.keys(sessionStorage).filter((key) => key.includes('draft.'))");
 
 /**
- * Makes a change that the page does not read. Its next deploy or save ends that.
+ * Makes a change that the page does not read. Its next change ends that.
  * @param address the page's requests that fail
  */
-async function missChange(page: Page, address: string, change: () => Promise<unknown>): Promise<void> {
+async function missChange(
+  page: Page,
+  address: string | RegExp,
+  change: () => Promise<unknown>,
+): Promise<void> {
   let misses = 0;
   let isAway = true;
   page.on('request', (request) => {
-    if (request.method() !== 'GET' && /\/deploy|\/assignment-rules\//.test(request.url())) isAway = false;
+    if (request.method() !== 'GET' && /\/deploy|\/assignment-rules\/|\/contracts\//.test(request.url()))
+      isAway = false;
   });
   await page.unroute(address);
   await page.route(address, (route) => {
-    if (!isAway) return route.continue();
+    if (!isAway || route.request().method() !== 'GET') return route.continue();
     misses += 1;
     return route.abort();
   });
@@ -124,6 +129,97 @@ describe('an assignment rule', () => {
     await send(path, { priority: 7 }, 'PATCH');
     await form.getByRole('button', { name: 'Load saved version' }).click();
     await expect.poll(() => form.getByLabel('Priority').inputValue()).toBe('7');
+    noFaults(visit);
+    await visit.context.close();
+  });
+});
+
+describe('a change that the page missed', () => {
+  const refusal = 'Another user made a change first, so nothing was done.';
+  const statusOf = async (path: string): Promise<number> => (await hub.call('GET', path, { cookie })).status;
+
+  it('keeps a contract from being replaced', async () => {
+    const path = '/api/v1/contracts/ask-before-deploy';
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const panel = page.getByRole('region', { name: /^Contract ask-before-deploy/ });
+    const save = panel.getByRole('button', { name: 'Save as new version' });
+    await page.goto('/dashboard/contracts/ask-before-deploy');
+    await panel.getByRole('button', { name: 'Edit contract' }).click();
+    await panel.getByLabel('Name', { exact: true }).fill('Ask first');
+    await missChange(page, '**/contracts/ask-before-deploy', () => send(path, { tags: ['theirs'] }, 'PUT'));
+    await save.click();
+    await panel.getByText(refusal).waitFor();
+    await panel.getByText('Another user saved a newer version.').waitFor();
+    expect((await hub.call('GET', path, { cookie })).body).toMatchObject({ tags: ['theirs'] });
+    await save.click();
+    await page.getByText('New version of ask-before-deploy saved.').waitFor();
+    expect((await hub.call('GET', path, { cookie })).body).toMatchObject({ name: 'Ask first' });
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('keeps a contract from being deleted', async () => {
+    const { type, definition } = (await hub.call('GET', '/api/v1/contracts/no-secrets', { cookie })).body;
+    const named = { contract_id: 'unused', name: 'Unused', type, definition };
+    await send('/api/v1/contracts', named);
+    const path = '/api/v1/contracts/unused';
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/contracts/unused');
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete contract' });
+    await missChange(page, '**/contracts/unused', () => send(path, { name: 'Used soon' }, 'PUT'));
+    await dialog.getByRole('button', { name: 'Delete contract' }).click();
+    await dialog.getByText(refusal).waitFor();
+    expect(await statusOf(path)).toBe(200);
+    await dialog.getByRole('button', { name: 'Delete contract' }).click();
+    await page.getByText('unused deleted.').waitFor();
+    expect(await statusOf(path)).toBe(404);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('keeps a rule from being deleted', async () => {
+    const rule = await send('/api/v1/assignment-rules', {
+      ...{ priority: 40, pattern: 'old-*', tag_match: null },
+      ...{ bundle_name: 'shop', env: 'production' },
+    });
+    const path = `/api/v1/assignment-rules/${rule.id}`;
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/fleet?view=assignment&env=production');
+    await page.getByRole('button', { name: 'Delete the rule for old-*' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Delete rule' });
+    await missChange(page, '**/assignment-rules?*', () => send(path, { pattern: 'new-*' }, 'PATCH'));
+    await dialog.getByRole('button', { name: 'Delete rule' }).click();
+    await dialog.getByText(refusal).waitFor();
+    await dialog.getByText('new-*').waitFor();
+    await dialog.getByRole('button', { name: 'Delete rule' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    const left = (await hub.call('GET', '/api/v1/assignment-rules', { cookie })).body;
+    expect(left.map(({ id }: { readonly id: string }) => id)).not.toContain(rule.id);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('keeps a bundle from being undeployed', async () => {
+    const deploy = (version: number) => send(`/api/v1/bundles/shop/${version}/deploy`, { env: 'production' });
+    const current = '/api/v1/bundles/shop/current?env=production';
+    await deploy(1);
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/changes/new?bundle=shop&undeploy=true&env=production');
+    const undeploy = page.getByRole('button', { name: 'Undeploy from production' });
+    await page.getByText('Undeploying removes shop v1').waitFor();
+    await missChange(page, /\/api\/v1\/(deployments|bundles\/shop)\?/, () => deploy(2));
+    await undeploy.click();
+    await page.getByText(refusal).waitFor();
+    expect(await statusOf(current)).toBe(200);
+    await page.getByText('Undeploying removes shop v2').waitFor();
+    await undeploy.click();
+    await page.getByText('shop undeployed from production.').waitFor();
+    expect(await statusOf(current)).toBe(404);
     noFaults(visit);
     await visit.context.close();
   });

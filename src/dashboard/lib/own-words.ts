@@ -16,17 +16,20 @@ export function useOwnWords(): OwnWords {
 }
 
 /**
- * Options of the rule engine in the browser, as the hub's own dry runs have them. Operators of the tenant's agents are
- * code that neither has.
+ * Options of the rule engine in the browser, as the hub's own dry runs have them; null until the hub has answered.
+ * Operators of the tenant's agents are code that neither has.
  */
-export function useEngineOptions(): EngineOptions {
+export function useEngineOptions(): EngineOptions | null {
   const { data } = useCall('toolSettings');
   return useMemo(
-    () => ({
-      operators: absentOperators(data?.custom_operators ?? []),
-      toolArguments: data?.tool_arguments ?? {},
-      commandProfiles: (data?.command_profiles ?? {}) as CommandProfiles,
-    }),
+    () =>
+      data === undefined
+        ? null
+        : {
+            operators: absentOperators(data.custom_operators),
+            toolArguments: data.tool_arguments,
+            commandProfiles: data.command_profiles as CommandProfiles,
+          },
     [data],
   );
 }

@@ -37,6 +37,10 @@ function DataTime({ at }: { readonly at: number }): JSX.Element {
   return <>Data shown is from {minuteTime(at, utc)}.</>;
 }
 
+/** In place of the hub's sentence, which names a header. */
+const changedSentence =
+  'Another user made a change first, so nothing was done. Check the new state on this page, then try again.';
+
 /**
  * The hub's error sentence, and what to do.
  * @param seenAt when the data below was read, in epoch milliseconds; absent: there is no data
@@ -56,7 +60,7 @@ export function Failed({
     >
       <p>
         <strong>{forbidden ? 'Permission denied. ' : ''}</strong>
-        <Data text={error.message} mono={false} />
+        <Data text={error.code === 'changed' ? changedSentence : error.message} mono={false} />
       </p>
       {forbidden && error.code !== 'role_required' && (
         <p>Ask an admin to do this, or to give you the admin role.</p>

@@ -48,7 +48,7 @@ const rulesOf = (taken: readonly number[]): Resource<Rule> => ({
       operation: 'deleteRule',
       envs: ({ env }) => [env],
       refreshes: ['listRules', 'resolveRule', 'listAgents'],
-      input: ({ id }) => ({ params: { rule_id: id } }),
+      input: ({ id, hash }) => ({ params: { rule_id: id }, ifMatch: hash }),
       text: (rule) => <Consequences rule={rule} />,
     }),
   ],

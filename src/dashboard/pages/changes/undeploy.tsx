@@ -71,7 +71,9 @@ export function Undeploy({ name, env }: { readonly name: string; readonly env: E
                 kind="danger"
                 busy={remove.isPending}
                 cannot={cannot}
-                onClick={() => remove.mutate({ query: { env, bundle_name: name } }, done)}
+                onClick={() =>
+                  remove.mutate({ query: { env, bundle_name: name }, ifMatch: String(version) }, done)
+                }
               >
                 Undeploy from {env}
               </Button>

@@ -118,12 +118,7 @@ export function ContractDetail({
                 )}
               </div>
             </div>
-            <Delete
-              id={id}
-              usage={contract.usage_count}
-              open={mode === 'delete'}
-              onClose={() => setMode('read')}
-            />
+            <Delete {...{ id, contract }} open={mode === 'delete'} onClose={() => setMode('read')} />
           </>
         )
       }
@@ -201,10 +196,10 @@ function Usage({ id }: { readonly id: string }): JSX.Element {
 
 function Delete({
   id,
-  usage,
+  contract: { version, usage_count: usage },
   open,
   onClose,
-}: Readonly<{ id: string; usage: number; open: boolean; onClose: () => void }>): JSX.Element {
+}: Readonly<{ id: string; contract: Contract; open: boolean; onClose: () => void }>): JSX.Element {
   const navigate = useNavigate();
   const done = (): void => {
     say(`${id} deleted.`, 'allow');
@@ -213,9 +208,9 @@ function Delete({
   return (
     <RemovalDialog
       operation="deleteContract"
-      refreshes={['listContracts', 'listContractTags']}
+      refreshes={['listContracts', 'listContractTags', 'getContract']}
       title="Delete contract"
-      input={{ params: { contract_id: id } }}
+      input={{ params: { contract_id: id }, ifMatch: String(version) }}
       {...{ open, onClose }}
       onDone={done}
     >

@@ -21,9 +21,13 @@ export interface FormContract {
   readonly definition: object;
 }
 
+interface SavedContract extends FormContract {
+  readonly version: number;
+}
+
 export interface ContractFormProps {
   /** Undefined for a new contract. */
-  readonly contract?: FormContract & { readonly version: number };
+  readonly contract?: SavedContract;
   /** Initial content of a new contract. */
   readonly draft?: FormContract;
   /** The contract to copy into a new one. */
@@ -46,10 +50,11 @@ interface ContractDraft {
 const first = starters[0];
 
 /**
- * Creates the contract of a form, or adds a version to the contract of this id.
+ * Creates the contract of a form, or adds a version to the contract that the page shows.
+ * @param latest its id and newest version; null creates one
  * @param onSuccess runs after every success, whatever page is open
  */
-function useSave(contractId: string | null, onSuccess: () => void) {
+function useSave(latest: Pick<SavedContract, 'contract_id' | 'version'> | null, onSuccess: () => void) {
   const create = useAction('createContract', ['listContracts'], onSuccess);
   const update = useAction('updateContract', ['listContracts', 'getContract'], onSuccess);
   const act = (form: FormTexts, definition: object, onSaved: (version: number) => void): void => {
@@ -61,15 +66,19 @@ function useSave(contractId: string | null, onSuccess: () => void) {
       definition,
     };
     const success = ({ version }: { readonly version: number }): void => onSaved(version);
-    if (contractId === null)
+    if (latest === null)
       create.mutate({ body: { contract_id: id, type, ...shared } } as Input<'createContract'>, success);
     else
       update.mutate(
-        { params: { contract_id: contractId }, body: shared } as Input<'updateContract'>,
+        {
+          params: { contract_id: latest.contract_id },
+          body: shared,
+          ifMatch: String(latest.version),
+        } as Input<'updateContract'>,
         success,
       );
   };
-  return { act, by: contractId === null ? create : update };
+  return { act, by: latest === null ? create : update };
 }
 
 export function ContractForm(props: ContractFormProps): JSX.Element {
@@ -78,7 +87,7 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const tools = useSeenTools();
   const words = useOwnWords();
   const [kept, keep] = useDraft<ContractDraft>(draftName);
-  const save = useSave(isNew ? null : contract.contract_id, () => keep(null));
+  const save = useSave(isNew ? null : contract, () => keep(null));
   const [base] = useState(kept ? kept.base : contract?.version);
   const [form, bind, setForm] = useFields(() => kept?.texts ?? textsOf(contract ?? draft, copy === true));
   const [initial] = useState(form);

@@ -53,6 +53,7 @@ export function OwnCases({ id, type, definition, text }: OwnCasesProps): JSX.Ele
   const [rows, setRows] = useState<readonly CaseRow[] | null>(null);
   const engine = useEngineOptions();
   const run = (): void => {
+    if (engine === null) return;
     const compiled = compileBundle(bundleOfContract(id, type, text), engine);
     setRows(cases.map((kept) => ({ kept, outcome: compiled.ok ? runKept(compiled.bundle, kept) : null })));
   };
@@ -61,7 +62,7 @@ export function OwnCases({ id, type, definition, text }: OwnCasesProps): JSX.Ele
     <Section title="Saved cases" label>
       <div className="decide-buttons">
         {cases.length > 0 && (
-          <Button icon="play" onClick={run}>
+          <Button icon="play" disabled={engine === null} onClick={run}>
             Run {counted(cases.length, 'case')}
           </Button>
         )}

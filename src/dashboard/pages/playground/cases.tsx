@@ -32,7 +32,7 @@ const document = 'bundle.yaml';
 
 export interface CaseRow {
   readonly kept: Kept;
-  /** Result of the case; null while the text is invalid. */
+  /** Result of the case; null while the text is invalid or tool settings load. */
   readonly outcome: CaseResult | null;
 }
 
@@ -74,7 +74,7 @@ function useCases(text: string) {
   };
   const engine = useEngineOptions();
   const outcomes = useMemo(() => {
-    if (cases.length === 0) return null;
+    if (cases.length === 0 || engine === null) return null;
     const compiled = compileBundle(text, engine);
     return compiled.ok ? cases.map((one) => runKept(compiled.bundle, one)) : null;
   }, [text, cases, engine]);
@@ -85,7 +85,7 @@ function useCases(text: string) {
   return {
     cases,
     rows,
-    /** Number of the cases with the expected result; null while the text is invalid, and without cases. */
+    /** Number of the cases with the expected result; null while there are no results, and without cases. */
     passed: outcomes?.filter(({ ok }) => ok).length ?? null,
     add: (more: readonly Kept[]): void => replace(more, more),
     remove: (kept: Kept): void => replace([kept], []),
@@ -95,7 +95,7 @@ function useCases(text: string) {
 interface CasesProps {
   readonly text: string;
   readonly read: Parsed;
-  /** Result of the call; null while the text is invalid. */
+  /** Result of the call; null while the text is invalid or tool settings load. */
   readonly result: DryRun | null;
   readonly onCall: (call: Call) => void;
 }

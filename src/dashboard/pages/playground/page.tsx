@@ -6,9 +6,11 @@ import { type DryRun, evaluateYaml } from '../../../../packages/agent/src/rules/
 import { traceCondition } from '../../../../packages/agent/src/rules/evaluate/trace.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { useEngineOptions, useProblems } from '../../lib/own-words.ts';
+import { useCall } from '../../lib/query.ts';
 import { useFilters } from '../../lib/search.ts';
 import { Editor } from '../../ui/editor.tsx';
 import { PageHead } from '../../ui/parts.tsx';
+import { QueryResult } from '../../ui/query-result.tsx';
 import { starterBundle } from '../contracts/starters.ts';
 import { type Call, firstCall, readCall } from './call.ts';
 import { CallForm } from './call-form.tsx';
@@ -54,10 +56,12 @@ export default function Playground(): JSX.Element {
   const call = useMemo(() => ({ ...firstCall, ...draftCall }), [draftCall]);
   useNamed(from, event);
   const problems = useProblems(text);
+  const settings = useCall('toolSettings');
   const engine = useEngineOptions();
   const read = useMemo(() => readCall(call), [call]);
-  const result = useMemo((): DryRun | string => {
+  const result = useMemo((): DryRun | string | null => {
     if (!read.ok) return read.why;
+    if (engine === null) return null;
     try {
       const { call, ...options } = read.value;
       return evaluateYaml(text, call, { trace: traceCondition, engine, ...options });
@@ -94,10 +98,16 @@ export default function Playground(): JSX.Element {
             {typeof result === 'string' || !read.ok ? (
               <p className="field-error">{String(result)}</p>
             ) : (
-              <>
-                <Result dryRun={result} />
-                <HubCheck text={text} read={read.value} here={result} />
-              </>
+              <QueryResult query={settings}>
+                {() =>
+                  result && (
+                    <>
+                      <Result dryRun={result} />
+                      <HubCheck text={text} read={read.value} here={result} />
+                    </>
+                  )
+                }
+              </QueryResult>
             )}
           </section>
         </div>
