@@ -7,6 +7,7 @@ import type { Collection } from 'mongodb';
 import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
 import type { Tenant } from '../../src/tenant/record.ts';
 import type { User } from '../../src/user/record.ts';
+import { inviteOf } from '../../src/user/rules/invite.ts';
 import { unavailable } from './failure.ts';
 import type { Row } from './form.ts';
 
@@ -58,6 +59,10 @@ async function carryOut<U extends StoredUser & Changed>(
   await tenants.updateOne({ _id: tenantId, 'change.number': number }, { $unset: { change: '' } });
 }
 
+/** The other admins that count: invited ones who have not come yet only beside another of them. */
+const counted = (user: StoredUser) =>
+  inviteOf(user) === null ? { passwordHash: { $not: /^invite\$/ } } : {};
+
 /**
  * Replaces a user's roles, or removes the user (null).
  * @returns the user's row before the change; null when there is no such user
@@ -85,7 +90,7 @@ export async function changeUser<U extends StoredUser & Changed>(
       isAdmin(user.roles) &&
       !staysAdmin &&
       !evenLastAdmin &&
-      !(await plain.findOne({ tenantId, 'roles.role': 'admin', _id: { $ne: userId } }))
+      !(await plain.findOne({ tenantId, 'roles.role': 'admin', _id: { $ne: userId }, ...counted(user) }))
     ) {
       return 'last_admin';
     }

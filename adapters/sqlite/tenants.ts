@@ -5,6 +5,7 @@ import type { SigningKey } from '../../src/signing/record.ts';
 import type { TenantStore } from '../../src/tenant/port/tenants.ts';
 import { type Tenant, tenantRecord } from '../../src/tenant/record.ts';
 import { type User, userRecord } from '../../src/user/record.ts';
+import { inviteOf, invitePrefix } from '../../src/user/rules/invite.ts';
 import type { Database } from './database.ts';
 import { pageOf } from './page.ts';
 import { signingKeys } from './signing.ts';
@@ -23,12 +24,13 @@ const isEmailTaken = (db: Database, email: string) =>
 const userOf = (db: Database, tenantId: string, id: string): User | null =>
   users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
 
-const isLastAdmin = (db: Database, { tenantId, id, roles }: User): boolean =>
-  isAdmin(roles) &&
+/** Invited admins who have not come yet count only beside another of them. */
+const isLastAdmin = (db: Database, user: User): boolean =>
+  isAdmin(user.roles) &&
   !db.get(
-    `SELECT 1 FROM users WHERE tenant_id = ? AND id <> ?
+    `SELECT 1 FROM users WHERE tenant_id = ? AND id <> ? AND (? OR password_hash NOT LIKE '${invitePrefix}%')
        AND EXISTS (SELECT 1 FROM json_each(users.roles) WHERE value ->> 'role' = 'admin') LIMIT 1`,
-    [tenantId, id],
+    [user.tenantId, user.id, inviteOf(user) === null ? 0 : 1],
   );
 
 function foundTenant(db: Database, tenant: Tenant, admin: User, key: SigningKey): void {

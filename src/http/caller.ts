@@ -202,11 +202,16 @@ class RequestCallers implements Callers {
     if (message.kind === 'missed' || message.kind === 'interruption') {
       this.#ring.forget();
       this.#logins.forget();
+      this.#services.forget();
     }
     if (message.kind === 'key_revoked') this.#ring.revoked(message.keyHash);
-    else if (message.kind === 'login_ended') this.#logins.ended(message.tokenHash);
-    else if (message.kind === 'user_logins_ended' || message.kind === 'user_roles_changed')
+    else if (message.kind === 'login_ended') {
+      this.#logins.ended(message.tokenHash);
+      this.#services.forget();
+    } else if (message.kind === 'user_logins_ended' || message.kind === 'user_roles_changed') {
       this.#logins.userEnded(message.userId);
+      this.#services.forget();
+    }
   }
 
   flush(): Promise<void> {

@@ -13,11 +13,17 @@ const stalledMs = 30_000;
 const keepaliveMs = 15_000;
 
 interface DownloadPorts {
-  readonly clock: Pick<Clock, 'after' | 'every'>;
+  readonly clock: Pick<Clock, 'now' | 'after' | 'every'>;
   readonly log: Log;
 }
 
-type Source = Pick<Streamed, 'pieces' | 'keepalive' | 'ended'>;
+/** How long the right to read holds before it is asked for again, in milliseconds. */
+const rightMs = 1_000;
+
+interface Source extends Pick<Streamed, 'pieces' | 'keepalive' | 'ended'> {
+  /** False: the caller's login or key has ended, and so does the download. Absent: it is not asked. */
+  readonly mayContinue?: () => Promise<boolean>;
+}
 
 class Download implements Session {
   readonly protocol = null;
@@ -28,10 +34,13 @@ class Download implements Session {
   #isOver = false;
   #isSending = false;
   #stalled: Timer | null = null;
+  /** Epoch milliseconds. */
+  #askAt: number;
 
   constructor(streamed: Source, ports: DownloadPorts) {
     this.#streamed = streamed;
     this.#ports = ports;
+    this.#askAt = ports.clock.now() + rightMs;
   }
 
   attach(to: Sink): void {
@@ -66,6 +75,7 @@ class Download implements Session {
     this.#isSending = true;
     try {
       while (!this.#isOver) {
+        if (this.#ports.clock.now() >= this.#askAt) await this.#requireRight();
         const next = await this.#next(sink);
         if (this.#isOver) return;
         if (next.done) {
@@ -81,6 +91,13 @@ class Download implements Session {
     } finally {
       this.#isSending = false;
     }
+  }
+
+  /** @throws HubError unauthenticated */
+  async #requireRight(): Promise<void> {
+    this.#askAt = this.#ports.clock.now() + rightMs;
+    if ((await this.#streamed.mayContinue?.()) === false)
+      throw new HubError('unauthenticated', 'The caller may not read any more.');
   }
 
   /** The next piece; until it comes, the connection gets keepalives while it takes them. */

@@ -144,15 +144,18 @@ export class RouteAnswers {
 
   /** The head of a body that is sent piece by piece; a HEAD request gets no more than that. */
   #download({ raw, sent, cookie, network }: ValidCall, streamed: Streamed): RawResponse {
-    const { budgets, clock, log } = this.#options;
+    const { budgets, callers, clock, log } = this.#options;
     const caller = nameOf(sent.caller, network);
+    const reader = sent.caller;
+    const isAsked = reader.kind === 'user' || reader.kind === 'key' || reader.kind === 'hostedOperator';
+    const mayContinue = isAsked ? () => callers.isStillValid(reader) : async () => true;
     let held = 0;
     const ended = (): void => {
       budgets.unsent.give(caller, held);
       streamed.ended();
     };
     const { pieces, keepalive } = streamed;
-    const session = createDownload({ pieces, keepalive, ended }, { clock, log });
+    const session = createDownload({ pieces, keepalive, ended, mayContinue }, { clock, log });
     try {
       checkAnswer(budgets, () => caller, streamed.held);
     } catch (error) {

@@ -1,6 +1,7 @@
 // Asks the store again whether those who hold streams may: every few minutes, and at once when revocations may have
 // been missed. Ends nothing itself: it returns what was revoked or ended. Keeps promise P53.
 import { singleFlight } from '../../shared/concurrency/single-flight.ts';
+import { rolesText } from '../../shared/env-roles.ts';
 import type { Control } from '../../shared/frame.ts';
 import { type Clock, pause } from '../../shared/ports/clock.ts';
 import type { Log } from '../../shared/ports/log.ts';
@@ -28,9 +29,9 @@ const atOnce = 50;
 /** Until those are asked again for whom the store had no answer. */
 const againMs = 1000;
 
-/** The login that a caller came by; empty for a token that ends by itself. */
-const loginOf = (caller: Exclude<LiveCaller, { kind: 'key' }>): string =>
-  caller.kind === 'user' ? caller.tokenHash : (caller.loginHash ?? '');
+/** The login that a caller came by; null for a token that ends by itself. */
+const loginOf = (caller: Exclude<LiveCaller, { kind: 'key' }>): string | null =>
+  caller.kind === 'user' ? caller.tokenHash : caller.loginHash;
 
 const tokenIdOf = (caller: LiveCaller): string | null =>
   caller.kind === 'hostedOperator' ? (caller.tokenId ?? null) : null;
@@ -38,15 +39,21 @@ const tokenIdOf = (caller: LiveCaller): string | null =>
 function nameOf(caller: LiveCaller): string {
   const tokenId = tokenIdOf(caller);
   if (tokenId !== null) return `token ${tokenId}`;
-  return caller.kind === 'key' ? `key ${caller.keyHash}` : `login ${loginOf(caller)}`;
+  if (caller.kind === 'key') return `key ${caller.keyHash}`;
+  const login = loginOf(caller);
+  // Streams of one login can have other roles: a message about a change was missed.
+  return login === null ? `tenant ${caller.tenantId}` : `login ${login} ${rolesText(caller.roles)}`;
 }
 
 function endOf(caller: LiveCaller): Control {
   const tokenId = tokenIdOf(caller);
   if (tokenId !== null) return { kind: 'operator_token_revoked', tokenId };
-  return caller.kind === 'key'
-    ? { kind: 'key_revoked', tenantId: caller.tenantId, keyId: caller.keyId, keyHash: caller.keyHash }
-    : { kind: 'login_ended', tokenHash: loginOf(caller) };
+  const { tenantId } = caller;
+  if (caller.kind === 'key')
+    return { kind: 'key_revoked', tenantId, keyId: caller.keyId, keyHash: caller.keyHash };
+  const tokenHash = loginOf(caller);
+  // A token that ends by itself is in order, unless its tenant is closed.
+  return tokenHash === null ? { kind: 'tenant_closed', tenantId } : { kind: 'login_ended', tokenHash };
 }
 
 export function createRecheck({ callers, isStillValid, ended, clock, log }: RecheckOptions): Recheck {

@@ -11,6 +11,7 @@ import type { authRoutes } from './login-routes.ts';
 
 export const auth: Handlers<typeof authRoutes> = {
   async login(hub, { body }, _caller, request) {
+    refuseForeignPage(request);
     const device = deviceIn(hub, request.header('cookie'));
     const { token, userId } = await hub.app.logins.signIn(
       {
@@ -90,6 +91,17 @@ export function isFromOwnPage(hub: Hub, request: Request): boolean {
   const site = request.header('sec-fetch-site');
   if (site !== null) return site === 'same-origin';
   return isOwnPage(hub, request, request.header('origin') ?? request.header('referer'));
+}
+
+/**
+ * Refuses what a page of another origin makes a browser send, before it is counted: else any page that somebody of a
+ * network opens could use up the sign-ins of that network.
+ * @throws HubError origin_refused
+ */
+export function refuseForeignPage(request: Request): void {
+  const site = request.header('sec-fetch-site');
+  if (site === null || site === 'same-origin' || site === 'none') return;
+  throw new HubError('origin_refused', 'The request comes from a page of another origin.');
 }
 
 /** @throws HubError origin_refused */

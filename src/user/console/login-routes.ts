@@ -20,7 +20,7 @@ export const authRoutes = routes({
     status: 200,
     reply: message,
     audit: ['login.created', 'login.failed'],
-    errors: ['bad_request', 'unauthenticated', 'validation_failed', 'rate_limited'],
+    errors: ['bad_request', 'unauthenticated', 'origin_refused', 'validation_failed', 'rate_limited'],
     limit: 'own',
     limits: [limits.logins, limits.loginsOfEmail, limits.loginsOfDevice],
     csrf: 'none',

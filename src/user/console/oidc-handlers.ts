@@ -7,7 +7,7 @@ import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { HubError, notFound } from '../../shared/error.ts';
 import { omitUndefined } from '../../shared/omit-undefined.ts';
 import type { OidcLogins } from '../use-cases/oidc-logins.ts';
-import { isFromOwnPage, loginCookies } from './login-handlers.ts';
+import { isFromOwnPage, loginCookies, refuseForeignPage } from './login-handlers.ts';
 import type { oidcRoutes } from './oidc-routes.ts';
 
 /** Seconds; as long as somebody may take at the provider. */
@@ -63,12 +63,15 @@ export const oidc: Handlers<typeof oidcRoutes> = {
 
   async oidcCallback(hub, { query }, _caller, request) {
     const logins = oidcOf(hub);
-    await request.limits.count(limits.logins);
     const gone = stateCookie(hub, '', 0);
+    const state = cookieOf(request.header('cookie'), stateName(hub));
+    // No guess: any page can make a browser come here, without the cookie.
+    if (state === null) return new Reply(pageOf(unconfirmed), { status: 401, cookies: [gone] });
+    await request.limits.count(limits.logins);
     try {
       const back = {
         query: new URLSearchParams(omitUndefined({ ...query }) as { [name: string]: string }).toString(),
-        state: cookieOf(request.header('cookie'), stateName(hub)),
+        state,
         token: loginToken(hub, request),
       };
       const origin = { network: request.network, userAgent: request.header('user-agent') };
@@ -90,6 +93,7 @@ export const oidc: Handlers<typeof oidcRoutes> = {
 
   async oidcLogout(hub, { body }, _caller, request) {
     const logins = oidcOf(hub);
+    refuseForeignPage(request);
     await request.limits.count(limits.logins);
     const token = new URLSearchParams(Buffer.from(body).toString('latin1')).get('logout_token');
     if (token === null) throw new HubError('unauthenticated', 'The body field logout_token is missing.');

@@ -12,10 +12,14 @@ export interface Invite {
   readonly expiresAt: number;
 }
 
+/** How the value of an invitation begins, in the place of a password's hash. */
+export const invitePrefix = 'invite$';
+
 const form = /^invite\$([0-9a-f]{64})\$(\d{1,16})$/;
 
 /** Value in the place of a password's hash. No password fits. */
-export const inviteHash = ({ secretHash, expiresAt }: Invite): string => `invite$${secretHash}$${expiresAt}`;
+export const inviteHash = ({ secretHash, expiresAt }: Invite): string =>
+  `${invitePrefix}${secretHash}$${expiresAt}`;
 
 /** The invitation of a user; null when the user has a password. */
 export function inviteOf({ passwordHash }: { readonly passwordHash: string }): Invite | null {

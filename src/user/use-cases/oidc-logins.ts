@@ -3,7 +3,7 @@
 // alone never links one. Roles follow the claims at each sign-in, unless they are given here.
 
 import { noted } from '../../audit/note.ts';
-import { anyEnv, type EnvRole, rolesText } from '../../shared/env-roles.ts';
+import { anyEnv, type EnvRole, isAdmin, rolesText } from '../../shared/env-roles.ts';
 import { HubError } from '../../shared/error.ts';
 import type { Claims } from '../../shared/ports/jwt.ts';
 import type { SignInProvider } from '../../shared/ports/sign-in-provider.ts';
@@ -213,6 +213,13 @@ async function createPerson(ports: Ports, claims: Claims, email: string | null):
   return user;
 }
 
+const lastAdmin = (): HubError =>
+  new HubError(
+    'conflict',
+    'You are the last admin here, and the identity provider gives your account no admin role. Give it the role there, ' +
+      'or make another user an admin first.',
+  );
+
 const emailTaken = (): HubError =>
   new HubError(
     'conflict',
@@ -249,9 +256,8 @@ async function linkedUser({ store, oidc }: Ports, subject: string): Promise<User
 
 /** The roles that these claims give to a person of this hub. @throws HubError forbidden */
 async function rolesNow(ports: Ports, user: User, claims: Claims): Promise<readonly EnvRole[]> {
-  if (ports.oidc.rolesFrom === 'here') return user.roles;
-  const roles = rolesOf(ports, claims);
-  // A provider with several organisations gives the roles of the one in which the person signed in.
+  const roles = ports.oidc.rolesFrom === 'here' ? user.roles : rolesOf(ports, claims);
+  // A provider with several organisations speaks for the one in which the person signed in.
   const tenant = await claimedTenant(ports, claims, null);
   if (tenant === null || tenant === user.tenantId) return roles;
   throw new HubError(
@@ -260,12 +266,22 @@ async function rolesNow(ports: Ports, user: User, claims: Claims): Promise<reado
   );
 }
 
-/** The person with the roles that the claims give now. */
-async function withRoles(ports: Ports, user: User, roles: readonly EnvRole[]): Promise<User> {
+/**
+ * The person with the roles that the claims give now.
+ * @param evenLastAdmin default: true, because the provider decides about roles
+ * @throws HubError conflict for the last admin
+ */
+async function withRoles(
+  ports: Ports,
+  user: User,
+  roles: readonly EnvRole[],
+  evenLastAdmin = true,
+): Promise<User> {
   if (rolesText(roles) === rolesText(user.roles)) return user;
   const details = { before: rolesText(user.roles), after: rolesText(roles) };
   const noting = noteOf(ports, user, 'user.roles_changed', details);
-  const changed = await noting.tenants.updateRoles(user.tenantId, user.id, roles, true);
+  const changed = await noting.tenants.updateRoles(user.tenantId, user.id, roles, evenLastAdmin);
+  if (changed === 'last_admin') throw lastAdmin();
   if (typeof changed === 'string') throw refused();
   await ports.broadcast.control({ kind: 'user_roles_changed', userId: user.id });
   return changed;
@@ -290,8 +306,10 @@ async function finish(
     if (person?.id !== state.linkTo) throw refused();
     await linkedUser(ports, subject);
     const roles = await rolesNow(ports, person, claims);
-    await link(ports, person, subject);
-    await withRoles(ports, person, roles);
+    // Less than now is given before the link: the refusal for the last admin leaves everything as it was.
+    const user = isAdmin(roles) ? person : await withRoles(ports, person, roles, false);
+    await link(ports, user, subject);
+    await withRoles(ports, user, roles);
     return { login: null, returnTo: state.returnTo };
   }
   const existingUser = await linkedUser(ports, subject);
