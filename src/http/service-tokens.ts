@@ -53,12 +53,12 @@ export function createServiceTokens(ports: {
     let served = recent.get(hash, clock.now()) ?? null;
     for (let left = maxReads; served === null && left > 0; left--) {
       const readOf = generation;
-      const found = await store.getByHash(hash);
-      if (!found) return null;
-      // What ended meanwhile may have been read before.
+      const stored = await store.getByHash(hash);
+      if (!stored) return null;
+      // A token that ended during the read may have been read before.
       if (readOf !== generation && left > 1) continue;
-      served = found;
-      if (readOf === generation) recent.set(hash, found, clock.now() + cacheMs);
+      served = stored;
+      if (readOf === generation) recent.set(hash, stored, clock.now() + cacheMs);
     }
     return served && served.token.expiresAt > clock.now() ? served : null;
   }

@@ -2,7 +2,7 @@
 // otherwise. Refuses nothing.
 import { defaultMaxAttempts, defaultMaxToolCalls } from '../evaluate/limits.ts';
 import { builtInPrefixes, principalFields } from '../evaluate/selector.ts';
-import { nameOf, profileOf } from '../sandbox/profiles/index.ts';
+import { nameOf, plainNameOf, profileOf } from '../sandbox/profiles/index.ts';
 import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
 import { interpreters } from '../sandbox/profiles/projects.ts';
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
@@ -366,7 +366,7 @@ class Linter {
     const commands = isMapping(allows) && Array.isArray(allows.commands) ? allows.commands.map(String) : [];
     const path = [...entry.at, 'allows', 'commands'];
     const unknown = commands.filter((name) => profileOf(nameOf(name), this.#commandProfiles) === undefined);
-    const open = commands.filter((name) => interpreters.has(name));
+    const open = commands.filter((name) => interpreters.has(plainNameOf(name)));
     if (unknown.length > 0)
       this.#add(
         entry,

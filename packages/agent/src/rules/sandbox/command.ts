@@ -3,7 +3,7 @@ import type { EngineOptions } from '../evaluate/options.ts';
 import { type Budget, spend } from '../regex/regex.ts';
 import type { NamedCommand } from './arguments.ts';
 import type { Boundaries } from './boundaries.ts';
-import { nameOf, profileOf, profiles } from './profiles/index.ts';
+import { nameOf, plainNameOf, profileOf, profiles } from './profiles/index.ts';
 import { addressOfUrl, isCurlPattern, mayBeCurlName, mayBeCurlUrl } from './profiles/network.ts';
 import { type CommandProfile, forms, withoutProfile } from './profiles/profile.ts';
 import { inlineCode } from './profiles/projects.ts';
@@ -70,13 +70,14 @@ function hidesCommand(
   roles: readonly ReadWord[],
   profile?: CommandProfile,
 ): boolean {
-  const names = words.map(nameOf);
+  const names = words.map(plainNameOf);
   const [program = ''] = names;
   const patterns = hiding.flatMap(([programs, pattern]) => (programs.test(program) ? [pattern] : []));
   const carrier = names.findIndex((name, i) => (i > 0 || !profile) && carriers.test(name));
   // The built-in profile of an interpreter names no option with code.
-  const code = profile && profile === profiles[program] ? undefined : inlineCode.get(program);
-  const curlIndex = names.findIndex((name) => /^curl$/i.test(name));
+  const isBuiltIn = profile && profile === profiles[nameOf(words[0] ?? '')];
+  const code = isBuiltIn ? undefined : inlineCode.get(program);
+  const curlIndex = names.indexOf('curl');
   const hides = ({ kind, value }: ReadWord, i: number): boolean => {
     const word = words[i] ?? '';
     if (carrier >= 0 && i > carrier && !plain.test(word)) return true;
@@ -109,7 +110,7 @@ function wordLeaves(rules: CommandRules, { text, isGlob }: ShellWord, { kind, va
   const parts = partsOf(text);
   if (parts === null) return true;
   spend(budget, 4 * parts.length);
-  const isPath = kind === 'path' || (kind === 'words' && !value.startsWith('-'));
+  const isPath = kind === 'path' || kind === 'archive' || (kind === 'words' && !value.startsWith('-'));
   return (
     (isGlob && cwds.some((cwd) => boundaries.globLeaves(text, cwd))) ||
     (isPath && !harmless.has(value) && boundaries.leaves(value, cwds)) ||

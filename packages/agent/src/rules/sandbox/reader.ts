@@ -12,6 +12,9 @@ export interface ReadWord {
 /** The value stands in the same word; null: in the next word. */
 type Option = readonly [name: string, kind: WordKind, value: string | null];
 
+/** A word that a program may take for an option. Modes such as `-u+x` are none. Keys of `--sort` are not tested. */
+const optionLike = /^--?(?![ugoa]+[+=][rwxst]+$)[A-Za-z]/;
+
 /** Kinds of options by name; the first kind that lists a name has it. */
 const kindsByOption = remembered(1_000, (options: CommandProfile['options'] = {}) => {
   const pairs = wordKinds.flatMap((kind) => namesIn(options[kind]).map((name) => [name, kind] as const));
@@ -31,6 +34,8 @@ export function readWords(
   const roles = [flag];
   let [profile, areTexts, isRest] = [program, hasTexts, false];
   let [operands, shift] = [0, 0];
+  // A profile may say "flag" where the program takes the next word as a value: then they read the words behind apart.
+  let [flagAt, longFlagAt, isDoubtful] = [0, 0, false];
   for (let text = words[1]; text !== undefined; text = words[roles.length]) {
     const { operands: kinds = [], subcommands = {}, instead, values = {} } = profile;
     const below = operands === 0 && Object.hasOwn(subcommands, text) ? subcommands[text] : undefined;
@@ -38,15 +43,22 @@ export function readWords(
       const option = optionOf(text, profile);
       if (option === null) return null;
       const [name, kind, value] = option;
+      const at = roles.length;
       isRest = name === '--';
+      isDoubtful ||= isRest && longFlagAt > 0 && longFlagAt === at - 1;
       // A file may hold the pattern. A word behind an option may be its value, and no subcommand.
       areTexts &&= kind !== 'path' && !profile.subcommands;
       if (namesIn(instead).includes(name)) shift = 1;
       if (shift === 1 && operands > 0) return null;
       if (kind === 'flag' || value === null) roles.push(flag);
+      const isBehindFlag = flagAt > 0 && flagAt === at - 1;
+      if (kind === 'flag' && value === null && !isRest) flagAt = at;
+      if (flagAt === at && isLong(name, profile)) longFlagAt = at;
       const sentValue = kind === 'flag' ? undefined : (value ?? words[roles.length]);
       if (sentValue === undefined) continue;
       if (!isAllowed(sentValue, values[name])) return null;
+      const isChecked = value === null && name !== '--sort' && (kind !== 'text' || isBehindFlag);
+      if (isChecked && optionLike.test(sentValue)) return null;
       roles.push({ kind, value: sentValue });
     } else if (below) {
       [profile, isRest] = [below, false];
@@ -55,6 +67,7 @@ export function readWords(
       const kind = kinds[operands + shift] ?? kinds.at(-1);
       if (kind === undefined) return null;
       if (kind === 'command') break;
+      if (isDoubtful && kind !== 'word' && optionLike.test(text)) return null;
       roles.push({ kind, value: text });
       operands++;
       isRest ||= profile.stops === true;
@@ -62,6 +75,10 @@ export function readWords(
   }
   return areTexts ? roles : roles.map((role) => (role.kind === 'text' ? { ...role, kind: 'word' } : role));
 }
+
+/** True for the name of one option of several letters. */
+const isLong = (name: string, { options }: CommandProfile): boolean =>
+  name.length > 2 && kindsByOption(options).has(name);
 
 /** The option that a word begins with; null if the profile does not name it. */
 function optionOf(text: string, { options, attached }: CommandProfile): Option | null {

@@ -19,11 +19,15 @@ const urlsIn = new RegExp(
   raw`${scheme}[\\/]*[^\s/?#]*(?:[/?#][^\s"'<>\x60,;|(){}]*)?(?<![)\]}>.,;'"!?])`,
   'gi',
 );
-/** `host:path` by the kind of its text. A `ref` has a dot or an `@` before its colon, and no branch behind it. */
+/**
+ * `host:path` by the kind of its text; the host stands behind the last `@`. A `ref` has a dot or an `@` before its
+ * colon, and no branch behind it.
+ */
 const remotes: { readonly [kind in WordKind]?: RegExp } = {
-  host: /^[\w.+-]+@([^\s@/:]+):[^\s"'<>`,;|(){}@]*$/,
-  remote: /^(?:[^\s@/:]+@)?([^\s@/:]+):/,
-  ref: /^(?=[^:]*[.@])(?:[^\s@/:]+@)?([^\s@/:]+):(?!refs\/)/,
+  host: /^[\w.+@-]+@([^\s@/:]+):[^\s"'<>`,;|(){}@]*$/,
+  remote: /^(?:[^/:]*@)?([^@/:]+):/,
+  archive: /^(?:[^/:]*@)?([^@/:]+):/,
+  ref: /^(?=[^:]*[.@])(?:[^/:]*@)?([^@/:]+):(?!refs\/)/,
 };
 
 /** Of an address with quotes, commas or brackets programs read different parts. */
@@ -31,7 +35,7 @@ const canonicalForm = /^[a-z][a-z0-9+-]*:\/\/[^\s\\/?#"'<>`,;|(){}]+(?:[/?#][^\s
 
 /** True if a text begins as a URL with a host does, or is `user@host:path`, as copying programs and git read it. */
 export const looksLikeUrl = (text: string): boolean =>
-  /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):[\\/]|[^\s@/:]+@[^\s@/:]+:\S*$)/i.test(text);
+  /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|wss?|ftps?):[\\/]|[^\s/:]+@[^\s@/:]+:\S*$)/i.test(text);
 
 /**
  * The host of a canonical URL in lower case without a trailing dot. The host is "" for every other text, and for a

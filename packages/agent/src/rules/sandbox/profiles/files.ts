@@ -12,9 +12,12 @@ export const files = [
     simple(
       'aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1',
       `all almost-all author directory classify color colour full-time group-directories-first no-group human-readable
-       inode numeric-uid-gid recursive reverse size sort time time-style format indicator-style si`,
+       inode numeric-uid-gid recursive reverse size si`,
       ['path'],
-      { number: '-w --width', word: '-I --ignore --hide' },
+      {
+        number: '-w --width',
+        word: '-I --ignore --hide --sort --time --time-style --format --indicator-style',
+      },
     ),
   ),
   ...underNames(
@@ -31,7 +34,10 @@ export const files = [
       number: '-n -c -s --lines --bytes --sleep-interval --pid',
     }),
   ),
-  ...underNames('wc', simple('clLmw', 'lines words bytes chars max-line-length total')),
+  ...underNames(
+    'wc',
+    simple('clLmw', 'lines words bytes chars max-line-length', ['path'], { word: '--total' }),
+  ),
   ...underNames(
     'find',
     simple(
@@ -119,13 +125,14 @@ export const files = [
       flag: flags(
         'acdjJkmnOpPrtuUvwxzZ',
         `create extract get list append update diff verbose gzip bzip2 xz zstd auto-compress keep-old-files no-same-owner
-         preserve-permissions same-permissions totals no-recursion overwrite wildcards sort owner group mtime`,
+         preserve-permissions same-permissions totals no-recursion overwrite wildcards`,
       ),
-      path: '-f -C -T -X --file --directory --files-from --exclude-from --add-file',
-      word: '--exclude --transform --xform -s',
+      archive: '-f --file',
+      path: '-C -T -X --directory --files-from --exclude-from --add-file',
+      word: '--exclude --transform --xform -s --sort --owner --group --mtime',
       number: '--strip-components --strip -b',
     },
-    operands: ['path'],
+    operands: ['archive'],
   }),
   ...underNames('zip', simple('#0ADFfjJlmqrSuvXyz', 'recurse-paths quiet', ['path'], { word: '-x -i -n' })),
   ...underNames(

@@ -14,13 +14,17 @@ const show = `stat shortstat numstat name-only name-status cached staged color n
   oneline all graph decorate no-decorate merges no-merges first-parent follow reverse abbrev-commit abbrev full-index
   ignore-all-space ignore-space-change ignore-blank-lines ignore-space-at-eol minimal patience histogram exit-code quiet
   check summary raw no-renames find-renames find-copies pickaxe-all pickaxe-regex text no-index no-ext-diff cc compact-summary
-  dirstat diff-filter pretty format date since until after before author committer grep max-count skip branches tags remotes
-  relative-date merge-base unified ignore-submodules submodule cherry left-right no-walk left-only right-only cherry-pick
+  dirstat pretty format branches tags remotes relative-date merge-base ignore-submodules submodule cherry left-right no-walk left-only right-only cherry-pick
   simplify-by-decoration topo-order date-order not invert-grep show-signature no-textconv no-prefix binary log-size
   perl-regexp extended-regexp fixed-strings regexp-ignore-case`;
-const showOptions: Options = { number: '-n -U', word: '-S -G -L', path: '--output' };
+const showValues: Options = {
+  number: '-n -U --unified --max-count --skip',
+  word: '-S -G -L --date --since --until --after --before --author --committer --grep --diff-filter',
+};
+const showOptions: Options = { ...showValues, path: '--output' };
 const message: Options = { text: '-m -am -sm -nm -qm -asm --message' };
-const network = `all tags prune quiet verbose dry-run force no-tags depth progress no-progress atomic`;
+const network = `all tags prune quiet verbose dry-run force no-tags progress no-progress atomic`;
+const networkValues: Options = { number: '-j --jobs --depth', word: '--shallow-since' };
 
 const subcommands: { readonly [name: string]: CommandProfile } = {
   status: sub(
@@ -30,40 +34,45 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
   diff: sub('#pabBmMRCsuwWzq', show, ['word'], showOptions),
   log: sub('#pabBmMcCEFgiPRsuwzq', show, ['word'], showOptions),
   show: sub('#pabBmMCRsuwzq', show, ['word'], showOptions),
-  shortlog: sub('nsec', `${show} summary numbered email`),
-  reflog: sub('#pn', show, ['word'], { number: '-n' }),
+  shortlog: sub('nsec', `${show} summary numbered email`, ['word'], showValues),
+  reflog: sub('#p', show, ['word'], showValues),
   add: sub(
     'AfNnpuv',
-    'all force intent-to-add dry-run patch update verbose no-all renormalize ignore-errors chmod',
+    'all force intent-to-add dry-run patch update verbose no-all renormalize ignore-errors',
     ['path'],
+    { word: '--chmod' },
   ),
   commit: sub(
     'aqsvn',
-    `all amend no-edit no-verify quiet signoff verbose allow-empty allow-empty-message dry-run fixup squash date author only
-     include no-gpg-sign reset-author cleanup trailer`,
+    `all amend no-edit no-verify quiet signoff verbose allow-empty allow-empty-message dry-run only include
+     no-gpg-sign reset-author`,
     ['path'],
-    { ...message, path: '-F --file', word: '-C -c --reuse-message' },
+    {
+      ...message,
+      path: '-F --file',
+      word: '-C -c --reuse-message --fixup --squash --date --author --cleanup --trailer',
+    },
   ),
-  checkout: sub('fqtldp', 'force quiet track no-track detach ours theirs patch orphan guess merge', ['ref'], {
-    word: '-b -B',
+  checkout: sub('fqtldp', 'force quiet track no-track detach ours theirs patch guess merge', ['ref'], {
+    word: '-b -B --orphan',
   }),
-  switch: sub('fqtdC', 'force quiet track no-track detach create orphan guess discard-changes', ['word'], {
-    word: '-c',
+  switch: sub('fqtd', 'force quiet track no-track detach guess discard-changes', ['word'], {
+    word: '-c -C --create --force-create --orphan',
   }),
-  restore: sub('qSWp', 'staged worktree quiet ours theirs patch source', ['word'], { word: '-s' }),
+  restore: sub('qSWp', 'staged worktree quiet ours theirs patch', ['word'], { word: '-s --source' }),
   branch: sub(
     'aDdfilmMqrtvcC',
-    `all delete force list move copy quiet remotes verbose show-current track no-track contains merged no-merged sort format
-     unset-upstream set-upstream-to color no-color`,
+    `all delete force list move copy quiet remotes verbose show-current track no-track
+     unset-upstream color no-color`,
     ['word'],
-    { word: '-u' },
+    { word: '-u --set-upstream-to --contains --merged --no-merged --sort --format' },
   ),
   stash: {
     options: { ...message, flag: flags('kuaqpS', 'keep-index include-untracked all quiet patch staged') },
     operands: ['word'],
     subcommands: {
       push: sub('kuaqpS', 'keep-index include-untracked all quiet patch staged', ['path'], message),
-      list: sub('#p', show),
+      list: sub('#p', show, ['word'], showValues),
       show: sub('pu', show),
       pop: sub('q', 'index quiet'),
       apply: sub('q', 'index quiet'),
@@ -72,23 +81,19 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
       clear: sub('', '', []),
     },
   },
-  tag: sub(
-    'adfilns',
-    'annotate delete force list sort format contains merged points-at cleanup sign verify',
-    ['word'],
-    {
-      ...message,
-      path: '-F --file',
-      number: '-n',
-    },
-  ),
+  tag: sub('adfilns', 'annotate delete force list sign verify', ['word'], {
+    ...message,
+    path: '-F --file',
+    number: '-n',
+    word: '--sort --format --contains --merged --points-at --cleanup',
+  }),
   merge: sub(
-    'nqsv',
+    'nqv',
     'no-ff ff-only ff squash no-commit commit no-edit abort continue quit quiet stat no-stat no-verify',
     ['word'],
     {
       ...message,
-      word: '-X --strategy-option --strategy',
+      word: '-X -s --strategy-option --strategy',
     },
   ),
   notes: {
@@ -97,9 +102,9 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
   },
   rebase: sub(
     'fikqvmr',
-    'abort continue skip quit interactive autosquash no-autosquash autostash no-autostash root keep-empty quiet verbose rebase-merges onto edit-todo show-current-patch',
+    'abort continue skip quit interactive autosquash no-autosquash autostash no-autostash root keep-empty quiet verbose rebase-merges edit-todo show-current-patch',
     ['word'],
-    { word: '-X' },
+    { word: '-X --onto' },
   ),
   reset: sub('qpN', 'hard soft mixed keep merge quiet patch'),
   revert: sub('ns', 'no-commit no-edit abort continue skip quit signoff', ['word'], { number: '-m' }),
@@ -119,28 +124,31 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
       old: sub('', ''),
     },
   },
-  blame: sub('bcefklnpstw', 'line-porcelain porcelain show-email show-name show-number since', ['word'], {
-    word: '-L -C -M',
+  blame: sub('bcefklnpstw', 'line-porcelain porcelain show-email show-name show-number', ['word'], {
+    word: '-L -C -M --since',
   }),
   'rev-parse': sub(
     'q',
     'short verify abbrev-ref show-toplevel git-dir is-inside-work-tree symbolic-full-name symbolic all branches tags remotes show-prefix show-cdup git-common-dir absolute-git-dir quiet is-bare-repository',
   ),
-  'rev-list': sub('#n', `${show} count objects`, ['word'], { number: '-n' }),
+  'rev-list': sub('#', `${show} count objects`, ['word'], showValues),
   'ls-files': sub(
     'cdikmotuvz',
-    'cached deleted modified others ignored stage unmerged exclude-standard error-unmatch full-name directory exclude',
+    'cached deleted modified others ignored stage unmerged exclude-standard error-unmatch full-name directory',
     ['path'],
-    { word: '-x' },
+    { word: '-x --exclude' },
   ),
   'ls-tree': sub('dlrtz', 'name-only name-status long full-name full-tree'),
   'cat-file': sub('epst', 'batch-check'),
-  'for-each-ref': sub('', 'format sort count contains merged no-merged points-at'),
+  'for-each-ref': sub('', '', ['word'], {
+    number: '--count',
+    word: '--format --sort --contains --merged --no-merged --points-at',
+  }),
   'merge-base': sub('a', 'all is-ancestor fork-point octopus independent'),
-  describe: sub(
-    '',
-    'tags all always long dirty abbrev match exact-match contains first-parent candidates exclude',
-  ),
+  describe: sub('', 'tags all always long dirty abbrev exact-match contains first-parent', ['word'], {
+    number: '--candidates',
+    word: '--match --exclude',
+  }),
   grep: sub(
     'acEFGhHiIlLnopPqrvwWz',
     'count line-number ignore-case cached untracked no-index name-only files-with-matches word-regexp extended-regexp fixed-strings perl-regexp function-context show-function color heading break and or not all-match',
@@ -155,7 +163,7 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
   clean: sub('dfinqxX', 'force dry-run quiet', ['path'], { word: '-e --exclude' }),
   rm: sub('fnqr', 'cached force dry-run quiet ignore-unmatch', ['path']),
   mv: sub('fknv', 'force dry-run verbose', ['path']),
-  init: sub('q', 'bare quiet initial-branch', ['path'], { word: '-b' }),
+  init: sub('q', 'bare quiet', ['path'], { word: '-b --initial-branch' }),
   apply: sub('R3v', 'check stat numstat summary reverse index cached 3way verbose reject', ['path'], {
     number: '-p',
   }),
@@ -170,7 +178,7 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
       add: sub('fdq', 'force detach checkout no-checkout quiet', ['path', 'word'], { word: '-b -B' }),
       remove: sub('f', 'force', ['path']),
       prune: sub('nv', 'dry-run verbose', []),
-      lock: sub('', 'reason', ['path']),
+      lock: sub('', '', ['path'], { word: '--reason' }),
       unlock: sub('', '', ['path']),
       move: sub('f', 'force', ['path']),
     },
@@ -180,7 +188,9 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
     operands: [],
     subcommands: {
       status: sub('', 'cached recursive', ['remote']),
-      update: sub('fN', 'init recursive remote force depth merge rebase no-fetch', ['remote']),
+      update: sub('fN', 'init recursive remote force merge rebase no-fetch', ['remote'], {
+        number: '--depth',
+      }),
       init: sub('', '', ['remote']),
       sync: sub('', 'recursive', ['remote']),
       deinit: sub('f', 'force all', ['remote']),
@@ -215,13 +225,12 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
       ].map((key) => [key, sub('', '', key === 'remote.origin.url' ? ['remote'] : ['word'])]),
     ),
   },
-  fetch: sub('aftnpqv', `${network} unshallow shallow-since prune-tags set-upstream`, ['remote', 'ref'], {
-    number: '-j --jobs',
-  }),
+  fetch: sub('aftnpqv', `${network} unshallow prune-tags set-upstream`, ['remote', 'ref'], networkValues),
   pull: sub(
     'fnqrv',
     `${network} rebase no-rebase ff-only no-ff ff autostash no-autostash squash no-commit no-edit allow-unrelated-histories`,
     ['remote', 'ref'],
+    networkValues,
   ),
   push: sub(
     'dfnquv',
@@ -230,9 +239,9 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
   ),
   clone: sub(
     'lnqvs',
-    `${network} bare mirror branch single-branch no-single-branch recursive recurse-submodules no-checkout shallow-submodules filter sparse origin`,
+    `${network} bare mirror single-branch no-single-branch recursive recurse-submodules no-checkout shallow-submodules sparse`,
     ['remote'],
-    { remote: '-b -o', number: '-j --jobs' },
+    { ...networkValues, remote: '-b --branch -o --origin', word: '--shallow-since --filter' },
   ),
   'ls-remote': sub('htq', 'heads tags refs quiet exit-code symref get-url branches', ['remote']),
   remote: {
@@ -240,7 +249,7 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
     operands: [],
     subcommands: {
       show: sub('n', '', ['remote']),
-      add: sub('ft', 'fetch tags no-tags', ['remote']),
+      add: sub('f', 'fetch tags no-tags', ['remote'], { word: '-t' }),
       remove: sub('', '', ['remote']),
       rm: sub('', '', ['remote']),
       rename: sub('', '', ['remote']),
@@ -258,7 +267,7 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
   'show-ref': sub('dhqs', 'heads tags verify hash quiet'),
   'symbolic-ref': sub('q', 'short quiet'),
   'check-ignore': sub('nvq', 'verbose quiet no-index', ['path']),
-  'diff-tree': sub('prsz', show),
+  'diff-tree': sub('prsz', show, ['word'], showValues),
   'name-rev': sub('', 'name-only tags always'),
   var: sub('', ''),
   'write-tree': sub('', '', []),

@@ -15,6 +15,15 @@ export const profiles: CommandProfiles = {
 /** The name of a program, in whatever folder it lies. */
 export const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
 
+/**
+ * The name of a program without its version, in lower case: `python3.11` is python. Some file systems take `BASH` for
+ * bash.
+ */
+export const plainNameOf = (word: string): string =>
+  nameOf(word)
+    .toLowerCase()
+    .replace(/(?<=[a-z])-?\d[\d.]*$/, '');
+
 /** The profile of a program by its name. Own profiles go first. */
 export const profileOf = (name: string, own: CommandProfiles = {}): CommandProfile | undefined =>
   [own, profiles].find((one) => Object.hasOwn(one, name))?.[name];

@@ -84,10 +84,11 @@ export const network = [
       '0468abcdEgGhHiIklLmnNopPqrRsStuvVWxyz',
       `archive verbose recursive delete delete-after delete-before delete-excluded dry-run compress progress stats partial
        human-readable links perms times update existing ignore-existing checksum quiet itemize-changes size-only inplace
-       append no-perms no-owner no-group relative exclude include`,
+       append no-perms no-owner no-group relative`,
       ['remote'],
       {
         path: '--exclude-from --include-from --files-from',
+        word: '--exclude --include',
         number: '--bwlimit --timeout --port',
       },
     ),

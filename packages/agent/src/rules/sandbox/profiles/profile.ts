@@ -15,6 +15,8 @@ export const forms = {
   word: any,
   /** A path, or `host:path`. */
   remote: any,
+  /** A path, or the archive `host:path`. */
+  archive: any,
   /** A word, or `host:path` if the host has a dot or an `@`. */
   ref: any,
   /** A word of a program without a profile: no file behind an `@`, no path behind the letter of an option. */

@@ -1,5 +1,5 @@
 // Programs that build, test and install, and interpreters. The code that these run is the project's own.
-import { type CommandProfile, flags, simple, underNames, type WordKind } from './profile.ts';
+import { type CommandProfile, flags, namesIn, simple, underNames, type WordKind } from './profile.ts';
 
 const any: readonly WordKind[] = ['word'];
 type Options = NonNullable<CommandProfile['options']>;
@@ -11,12 +11,12 @@ const npmOptions: Options = {
   flag: flags(
     'DEgPSOsyqwlabhv',
     `save save-dev save-exact save-optional save-peer no-save global silent workspaces if-present no-audit no-fund force
-     legacy-peer-deps production prefer-offline offline ignore-scripts json yes dry-run long all frozen-lockfile depth omit
-     include tag access workspace loglevel registry immutable filter recursive no-frozen-lockfile no-git-tag-version version
-     help parallel audit-level fix`,
+     legacy-peer-deps production prefer-offline offline ignore-scripts json yes dry-run long all frozen-lockfile
+     immutable recursive no-frozen-lockfile no-git-tag-version version help parallel fix`,
   ),
   path: '--prefix -C --cwd --dir',
-  word: '-m --message',
+  host: '--registry',
+  word: '-m --message --depth --omit --include --tag --access --workspace --loglevel --filter --audit-level',
 };
 const npm: CommandProfile = {
   options: npmOptions,
@@ -39,12 +39,11 @@ const npm: CommandProfile = {
 const goOptions: Options = {
   flag: flags(
     'vxnaujmcidl',
-    `-race -short -cover -json -mod -tags -count -timeout -run -bench -benchmem -failfast -trimpath -ldflags -p -parallel
-     -coverprofile -covermode -coverpkg -shuffle -e -f -all -m -deps -buildvcs -benchtime -cpu`,
+    `-race -short -cover -json -benchmem -failfast -trimpath -e -all -m -deps -buildvcs`,
   ),
   path: '-o -C',
   number: '-count -timeout -p -parallel',
-  word: '-run -bench -tags -ldflags -f -coverprofile -skip -gcflags',
+  word: `-run -bench -tags -ldflags -f -coverprofile -skip -gcflags -mod -covermode -coverpkg -shuffle -benchtime -cpu`,
 };
 const cargoOptions: Options = {
   flag: flags(
@@ -95,8 +94,11 @@ export const projects = [
     'node nodejs',
     script(
       'vi',
-      'version help watch test check enable-source-maps no-warnings trace-warnings experimental-strip-types inspect inspect-brk expose-gc preserve-symlinks test-only test-reporter max-old-space-size trace-deprecation',
-      { path: '-r --require --import --env-file --loader', word: '-C --conditions --test-name-pattern' },
+      'version help watch test check enable-source-maps no-warnings trace-warnings experimental-strip-types inspect inspect-brk expose-gc preserve-symlinks test-only max-old-space-size trace-deprecation',
+      {
+        path: '-r --require --import --env-file --loader',
+        word: '-C --conditions --test-name-pattern --test-reporter',
+      },
     ),
   ),
   ...underNames('deno bun', {
@@ -125,10 +127,11 @@ export const projects = [
       flag: flags(
         'xqvslh',
         `verbose quiet exitfirst lf last-failed ff failed-first nf pdb no-header no-summary collect-only
-        co tb durations cov cov-report maxfail color disable-warnings strict-markers sw stepwise version showlocals -vv -vvv -qq
-        runxfail cache-clear no-cov reruns timeout`,
+        co cov disable-warnings strict-markers sw stepwise version showlocals -vv -vvv -qq
+        runxfail cache-clear no-cov`,
       ),
-      word: '-k -m -n -W -r -p --deselect --markers --maxfail --durations',
+      word: `-k -m -n -W -r -p --deselect --markers --maxfail --durations --tb --cov-report
+        --color --reruns --timeout`,
       path: '--ignore --rootdir -c --junitxml --basetemp',
     },
     operands: ['word'],
@@ -140,10 +143,11 @@ export const projects = [
       options: {
         flag: flags(
           'UqvyIlo',
-          'upgrade user quiet yes no-deps pre force-reinstall no-cache-dir break-system-packages outdated format no-input no-build-isolation dry-run all prefer-binary no-warn-script-location ignore-installed verbose',
+          'upgrade user quiet yes no-deps pre force-reinstall no-cache-dir break-system-packages outdated no-input no-build-isolation dry-run all prefer-binary no-warn-script-location ignore-installed verbose',
         ),
         path: '-r -e -t -d --requirement --editable --target --dest -c --constraint --prefix --find-links -f',
         host: '-i --index-url --extra-index-url',
+        word: '--format',
       },
       operands: any,
     }),
@@ -195,9 +199,9 @@ export const projects = [
       }),
       build: {
         options: {
-          flag: flags('q', 'no-cache pull quiet progress load push rm'),
+          flag: flags('q', 'no-cache pull quiet load push rm'),
           path: '-f --file',
-          word: '-t --tag --target --platform --build-arg --label --cache-from --cache-to',
+          word: '-t --tag --target --platform --build-arg --label --cache-from --cache-to --progress',
         },
         operands: ['path'],
       },
@@ -254,19 +258,22 @@ export const projects = [
   ),
 ];
 
-/** Interpreters, and words before the code that they run. */
+/** Interpreters by their plain names, and words before the code that they run. */
 const words: readonly (readonly [programs: string, word: RegExp])[] = [
-  ['bash sh zsh dash ksh fish csh tcsh python python2 python3 pypy', /^-\w*c/],
+  ['bash sh zsh dash ash ksh mksh yash fish csh tcsh nu elvish xonsh python ipython pypy', /^-\w*c/],
   [
-    'node nodejs perl ruby php lua deno bun tsx ts-node R Rscript osascript',
+    `node nodejs perl ruby php lua luajit deno bun tsx ts-node r rscript osascript julia groovy scala elixir iex erl
+     swift`,
     /^(?:-\w*[ceEpr]|--?eval|--print|--run|eval$)/,
   ],
+  ['pwsh powershell', /^[-/]\w*[ce]/i],
+  ['cmd', /^\/\w*[ckr]/i],
 ];
 export const inlineCode: ReadonlyMap<string, RegExp> = new Map(
-  words.flatMap(([programs, word]) => programs.split(' ').map((program) => [program, word] as const)),
+  words.flatMap(([programs, word]) => namesIn(programs).map((program) => [program, word] as const)),
 );
 
-/** A list with one of these programs allows everything. */
+/** A list with one of these programs, by its plain name, allows everything. */
 export const interpreters: ReadonlySet<string> = new Set([
   ...inlineCode.keys(),
   ...'env xargs sudo doas awk gawk mawk sed make npx npm pnpm yarn vim less'.split(' '),

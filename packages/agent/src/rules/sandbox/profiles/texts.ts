@@ -6,11 +6,12 @@ const grep: CommandProfile = {
   options: {
     flag: flags(
       '0123456789acEFGhHiIlLnoPqrRsTUvwxyzZ',
-      `color colour count extended-regexp fixed-strings ignore-case line-number recursive include exclude exclude-dir
+      `color colour count extended-regexp fixed-strings ignore-case line-number recursive
        invert-match files-with-matches files-without-match word-regexp line-regexp only-matching no-filename with-filename
-       quiet silent text perl-regexp null max-count context after-context before-context`,
+       quiet silent text perl-regexp null`,
     ),
-    number: '-A -B -C -m',
+    number: '-A -B -C -m --max-count --context --after-context --before-context',
+    word: '--include --exclude --exclude-dir',
     path: '-f --file --exclude-from',
     text: '-e --regexp',
   },
@@ -25,9 +26,9 @@ export const texts = [
     options: {
       flag: flags(
         'aciFhHIlLnNopPqsSUuvwxz0',
-        `hidden no-ignore ignore-case smart-case line-number no-heading glob type type-not count fixed-strings json`,
+        `hidden no-ignore ignore-case smart-case line-number no-heading count fixed-strings json`,
       ),
-      word: '-g -t -T',
+      word: '-g -t -T --glob --type --type-not',
       number: '-A -B -C -m',
       path: '-f --file',
       text: '-e --regexp',
@@ -90,7 +91,7 @@ export const texts = [
   ),
   ...underNames('base64 base32', simple('di', 'decode ignore-garbage', ['path'], { number: '-w --wrap' })),
   ...underNames('date', {
-    options: { flag: flags('uRI', 'utc iso-8601 rfc-3339'), word: '-d --date' },
+    options: { flag: flags('uRI', 'utc iso-8601'), word: '-d --date --rfc-3339' },
     operands: ['word'],
   }),
   ...underNames('seq sleep expr factor', { options: { flag: '-w', word: '-s -f' }, operands: ['word'] }),

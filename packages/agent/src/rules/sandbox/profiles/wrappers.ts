@@ -47,7 +47,7 @@ export const wrappers = [
   ...underNames('eval trap mapfile readarray compgen complete', { operands: [] }),
 ];
 
-/** Programs that run the text in one of their words. */
+/** Programs, by their plain names, that run the text in one of their words. */
 export const carriers =
   /^(?:env|\w*tar|zip|rsync|sort|man|flock|su|runuser|script|np[mx]|split|fish|nc|ncat|netcat|fc|watch|parallel|git|s(?:sh|cp|ftp|shfs)|(?:r?ba|z|d?a|m?k|ya|t?c)?sh)$/;
 
@@ -57,7 +57,7 @@ const toMark = raw`[^\0]*[\s$\x60;&|<>(){}\\"'*?[\]~!#]`;
 /** Variables that programs run, and settings of git that it runs. */
 const commandVariable = raw`PAGER|EDIT(?:OR)?|VISUAL|BROWSER|_COMMAND\d*|ASKPASS|LESSOPEN|LESSCLOSE|_[RS]SH|GIT_EXTERNAL_DIFF|(?==)(?<=GIT_CONFIG_\w*)|HGMERGE|_WRAPPER|_RUNNER|TAR_OPTIONS|command|cmd|program|helper|external|textconv|driver|clean|smudge|process|fsmonitor|hook|gitproxy|difffilter|uploadpack|receivepack|httpd|smtpserver`;
 
-/** Programs, and words in which they find a command; the next word follows behind a NUL. */
+/** Programs by their plain names, and words in which they find a command; the next word follows behind a NUL. */
 export const hiding: readonly (readonly [programs: RegExp, word: RegExp])[] = [
   // An option may begin behind the value of another one, unless that is plain.
   [carriers, /^-[A-Za-z][^\0]*[^\w.,:+%@\0-]/],
@@ -66,6 +66,11 @@ export const hiding: readonly (readonly [programs: RegExp, word: RegExp])[] = [
   [/tar$/, /^(?:[^\0]*\/)?[\w-]*tar(?:\.[eE][xX][eE])?\0[A-Za-z]*[IF]/],
   // A subscript that builtins expand: `a[$(…)]`. Texts may hold one.
   [/^(?!(?:[ef]?grep|rg|sed|[gm]?awk|echo|tr|git)$)/, /^[^\0]*\[[^\][\0]*(?:\$[({[]|`)/],
+  // Programs that read the files that their expression names.
+  [
+    /^(?:go)?jq$|^[jy]a?q$/,
+    /^[^\0]*(?:(?<![^\s;])(?:import|include)\s*["#]|(?<![\w.$])(?:load\w*|strload)\s*\()/,
+  ],
   // Watch hands its words to a shell, and env splits them.
   [/^(?:watch|env)$/, new RegExp(`^${toMark}`)],
   [/^np[mx]$/, new RegExp(raw`^(?:-(?=[A-Za-z])[^\0]*c\0|--c(?:a(?:ll?)?)?[\0=])${toMark}`)],
