@@ -6,7 +6,16 @@ export const files = [
     'cat',
     simple('AbeEnstTuv', 'number number-nonblank show-all show-ends show-tabs squeeze-blank'),
   ),
-  ...underNames('tac nl od hexdump xxd strings fold expand unexpand column rev', simple('abcdefhlnostuvx')),
+  ...underNames('tac', simple('br', 'before regex', ['path'], { word: '-s --separator' })),
+  ...underNames('nl', simple('p', '', ['path'], { number: '-i -l -v -w', word: '-b -d -f -h -n -s' })),
+  ...underNames('od', simple('abcdfilosvx', '', ['path'], { number: '-j -N -w -S', word: '-A -t' })),
+  ...underNames('hexdump', simple('bcCdovx', '', ['path'], { number: '-n -s', word: '-e', path: '-f' })),
+  ...underNames('xxd', simple('abeEipru', '', ['path'], { number: '-c -g -l -o -s' })),
+  ...underNames('strings', simple('adfow', 'all', ['path'], { number: '-n', word: '-e -t' })),
+  ...underNames('fold', simple('bs', 'bytes spaces', ['path'], { number: '-w --width' })),
+  ...underNames('expand unexpand', simple('aif', 'initial all first-only', ['path'], { word: '-t --tabs' })),
+  ...underNames('column', simple('etx', '', ['path'], { number: '-c -l', word: '-H -N -n -O -o -s' })),
+  ...underNames('rev', simple('')),
   ...underNames(
     'ls dir',
     simple(
@@ -88,7 +97,13 @@ export const files = [
   ),
   ...underNames('chown chgrp', simple('RcfhvHLP', 'recursive verbose', ['word', 'path'])),
   ...underNames(
-    'diff cmp comm colordiff',
+    'cmp',
+    simple('bls', 'print-bytes verbose quiet silent', ['path'], {
+      number: '-i -n --ignore-initial --bytes',
+    }),
+  ),
+  ...underNames(
+    'diff comm colordiff',
     simple(
       '#abBcdeEiNnpqrstTuwyZlv123',
       `unified context brief recursive ignore-case ignore-all-space ignore-space-change ignore-blank-lines side-by-side
@@ -103,10 +118,16 @@ export const files = [
   ),
   ...underNames('file', simple('bhiLkNpsz', 'brief mime mime-type mime-encoding dereference')),
   ...underNames(
-    'du df',
-    simple('abcdDhHiklLmPsSTx0', 'all human-readable summarize total apparent-size si bytes', ['path'], {
+    'du',
+    simple('abcDhHklLmPsSx0', 'all human-readable summarize total apparent-size si bytes', ['path'], {
       number: '-d --max-depth',
-      word: '--exclude -t --type',
+      word: '--exclude -t --threshold',
+    }),
+  ),
+  ...underNames(
+    'df',
+    simple('ahHiklPT', 'all human-readable total si local print-type', ['path'], {
+      word: '-t -x --type --exclude-type',
     }),
   ),
   ...underNames('basename dirname', simple('az', 'multiple zero', ['path', 'word'], { word: '-s --suffix' })),
@@ -117,7 +138,12 @@ export const files = [
   ),
   ...underNames(
     'gzip gunzip zcat bzip2 bunzip2 bzcat xz unxz xzcat zstd unzstd zstdcat',
-    simple('#cdfhklLnNqrtvTz', 'stdout decompress keep force list recursive test verbose best fast quiet'),
+    simple(
+      '#cdfhklLnNqrtvz',
+      'stdout decompress keep force list recursive test verbose best fast quiet',
+      ['path'],
+      { number: '-T --threads' },
+    ),
   ),
   ...underNames('tar', {
     // The first operand may be a cluster of letters without a dash; those that take no program stand here.
@@ -147,7 +173,7 @@ export const files = [
   ...underNames('tee', simple('ai', 'append ignore-interrupts')),
   ...underNames(
     'split csplit',
-    simple('adex', 'numeric-suffixes', ['path', 'word'], {
+    simple('dex', 'numeric-suffixes', ['path', 'word'], {
       number: '-l -b -n -C -a --lines --bytes --number --suffix-length',
     }),
   ),

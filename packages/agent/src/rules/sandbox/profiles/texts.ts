@@ -69,18 +69,32 @@ export const texts = [
     operands: ['word', 'path'],
   }),
   ...underNames(
-    'sort uniq shuf',
+    'sort',
     simple(
-      'bcCdDfghiMmnRrsuVz',
-      `reverse unique numeric-sort human-numeric-sort version-sort ignore-case stable count repeated general-numeric-sort
+      'bcCdfghiMmnRrsuVz',
+      `reverse unique numeric-sort human-numeric-sort version-sort ignore-case stable general-numeric-sort
        month-sort check merge zero-terminated ignore-leading-blanks`,
       ['path'],
       {
         path: '-o -T --output --temporary-directory',
         word: '-k -t --key --field-separator -S',
-        number: '-N -w --parallel',
+        number: '--parallel',
       },
     ),
+  ),
+  ...underNames(
+    'uniq',
+    simple('cdDiuz', 'count repeated all-repeated unique ignore-case zero-terminated', ['path'], {
+      number: '-f -s -w -N --skip-fields --skip-chars --check-chars',
+    }),
+  ),
+  ...underNames(
+    'shuf',
+    simple('erz', 'echo repeat zero-terminated', ['path'], {
+      path: '-o --output',
+      number: '-n --head-count',
+      word: '-i --input-range',
+    }),
   ),
   ...underNames(
     'cut paste join',
