@@ -258,25 +258,43 @@ it('with large arguments are refused when those fill their quota, others are not
   expect((await ask({ tool_args }, t.key(user, 'staging'))).status).toBe('pending');
 });
 
-it('that are refused leave no arguments behind', async () => {
-  const quotas = { ...t.hub.settings.quotas, largeArgsBytes: 100_000 };
-  const refusing = (code: ErrorCode): Hub =>
-    t.changed({
-      settings: { ...t.hub.settings, quotas },
+it.each(['unavailable', 'internal'] as const)(
+  'leave no arguments behind when they are refused, unless they may be stored all the same (%s)',
+  async (unknown) => {
+    const quotas = { ...t.hub.settings.quotas, largeArgsBytes: 100_000 };
+    const refusing = (code: ErrorCode): Hub =>
+      t.changed({
+        settings: { ...t.hub.settings, quotas },
+        actors: { ...t.hub.actors, ask: () => Promise.reject(new HubError(code, 'no')) },
+      });
+    const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
+    const limits = { refusal: () => null };
+    const refused = (code: ErrorCode) =>
+      expect(requestApproval(refusing(code), key, large, limits)).rejects.toMatchObject({ code });
+    await refused('overloaded');
+    await refused('quota_exceeded');
+    // It may be that this one is there, so its arguments stay and fill the quota.
+    await refused(unknown);
+    await expect(requestApproval(refusing('overloaded'), key, large, limits)).rejects.toMatchObject({
+      code: 'quota_exceeded',
+    });
+  },
+);
+
+it.each(['overloaded', 'quota_exceeded'] as const)(
+  'keep their arguments when a repeat of their request is refused (%s)',
+  async (code) => {
+    const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
+    const limits = { refusal: () => null };
+    const stored = await requestApproval(t.hub, key, large, limits, 'one');
+    const busy = t.changed({
       actors: { ...t.hub.actors, ask: () => Promise.reject(new HubError(code, 'no')) },
     });
-  const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
-  const limits = { refusal: () => null };
-  const refused = (code: ErrorCode) =>
-    expect(requestApproval(refusing(code), key, large, limits)).rejects.toMatchObject({ code });
-  await refused('overloaded');
-  await refused('quota_exceeded');
-  // It may be that this one is there, so its arguments stay and fill the quota.
-  await refused('unavailable');
-  await expect(requestApproval(refusing('overloaded'), key, large, limits)).rejects.toMatchObject({
-    code: 'quota_exceeded',
-  });
-});
+    await expect(requestApproval(busy, key, large, limits, 'one')).rejects.toMatchObject({ code });
+    const read = (await t.call('getApproval', { params: { approval_id: stored.id } }, user)).body;
+    expect(read).toMatchObject({ status: 'pending', tool_args: large.tool_args });
+  },
+);
 
 it('are refused when their arguments would take more room than a body may have', async () => {
   const tool_args = { n: Array.from({ length: 60_000 }, () => 1e20) };
