@@ -229,10 +229,13 @@ export class Approvals {
     );
   }
 
-  /** A caller that reads an approval by its id has received the answer to its request. */
+  /** A caller that reads an approval by its id has received the answer to its request. A hint: it may be lost. */
   async #noteRead({ tenantId, env, id, status, createdAt }: Approval): Promise<void> {
-    if (status !== 'pending' || this.#ports.clock.now() - createdAt >= repeatMs) return;
-    await this.#ports.actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
+    const { actors, clock, log } = this.#ports;
+    if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
+    await actors
+      .tell('environment', environmentKey(tenantId, env), 'approvalRead', { id })
+      .catch((err: unknown) => log.debug({ err, approvalId: id }, 'cannot note that an approval was read'));
   }
 
   /** Decides an approval that the caller may decide. @throws HubError conflict, overloaded, unavailable */

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { requestApproval } from '../../src/approval/console/handlers.ts';
 import type { Hub } from '../../src/http/contract/handler.ts';
+import { keyPrincipalOf } from '../../src/http/contract/principal.ts';
 import { type ErrorCode, HubError } from '../../src/shared/error.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -295,6 +296,13 @@ it.each(['overloaded', 'quota_exceeded'] as const)(
     expect(read).toMatchObject({ status: 'pending', tool_args: large.tool_args });
   },
 );
+
+it('are read by their agent while the owner of their environment is away', async () => {
+  const { id } = await ask();
+  const away = () => Promise.reject(new HubError('unavailable', 'no'));
+  const hub = t.changed({ actors: { ...t.hub.actors, ask: away, tell: away } });
+  expect(await hub.app.approvals.get(keyPrincipalOf(key), id)).toMatchObject({ id, status: 'pending' });
+});
 
 it('are refused when their arguments would take more room than a body may have', async () => {
   const tool_args = { n: Array.from({ length: 60_000 }, () => 1e20) };
