@@ -132,8 +132,8 @@ export class Roster {
   }
 
   /**
-   * Forgets streams from before `before`, and old fetches. Streams of a node that is gone stay, because one that hung or
-   * lost Redis comes back with them, and announces none again.
+   * Forgets streams from before `before`, and old fetches. Streams of a node that is gone stay: one that hung or lost
+   * Redis comes back with them, and announces none again.
    * @param onEnd called once for each stream that is forgotten, or whose node was gone at the last call, too
    */
   prune(

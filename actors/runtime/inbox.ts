@@ -25,10 +25,7 @@ export interface InboxOptions {
 
 /** Replies kept per shard, for envelopes that come again. */
 const remembered = 1000;
-/**
- * Until an envelope without an asker is tried again, when the mailbox was full or the store away, and until the next
- * attempt to acknowledge one.
- */
+/** Until an envelope is tried again, when the mailbox was full or the store away, or acknowledged again. */
 const againMs = 250;
 /** From then on such an envelope is given up. */
 const giveUpMs = 3_600_000;
@@ -155,8 +152,8 @@ class ShardInbox implements Inbox {
   }
 
   /**
-   * Tried again while the shard is ours: the bus delivers the envelope to no one else, and the next owner would carry it
-   * out again.
+   * Tried again while the shard is ours: the bus does not deliver the envelope again, and the next owner would carry it
+   * out a second time.
    */
   async #acknowledge(shard: Shard, delivery: BusDelivery, reply: BusReply | null): Promise<void> {
     const { envelope, position } = delivery;

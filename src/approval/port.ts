@@ -68,7 +68,7 @@ export interface ApprovalStore {
    * would hold more than `quota` bytes, keys give way (`largestHolders`): large arguments of timed out approvals are
    * removed first, then those of decided ones, oldest first. Pending ones stay. `full` when that makes too little room:
    * nothing is kept, and nothing removed. Arguments without a key count as one key's. Where
-   * nodes share the store, parallel calls may exceed the quota by what they bring. Safe to repeat: `kept` when the store
+   * nodes share the store, parallel calls may exceed the quota by what they bring. Safe to repeat: `kept` if the store
    * has arguments with this id already, which stay.
    * @throws HubError('disk_full') for large ones, while the store has too little room
    */
