@@ -17,8 +17,11 @@ interface Connection {
 
 /** Small, because every connected agent has one. */
 interface State {
-  /** The newest connection. */
-  connections: Connection | null;
+  /**
+   * The newest connection; null without an open stream. Undefined before this activation has received one: the streams
+   * of an earlier activation may be open, which failed or moved.
+   */
+  connections: Connection | null | undefined;
   /** Tags of the newest stream that is not pinned; they overlay the registration's. */
   tags: Tags;
   /** Bundle that unpinned streams follow; null before this activation has read it. */
@@ -33,8 +36,8 @@ type Registered = { readonly bundleName: string | null; readonly tags: Tags } | 
 const isAssigned = (registration: Registered): boolean => (registration?.bundleName ?? null) !== null;
 
 /** The connections that `stays` holds for. */
-function kept(first: Connection | null, stays: (one: Connection) => boolean): Connection | null {
-  let newest = first;
+function kept(first: State['connections'], stays: (one: Connection) => boolean): Connection | null {
+  let newest = first ?? null;
   while (newest && !stays(newest)) newest = newest.next;
   for (let one = newest; one; ) {
     if (one.next && !stays(one.next)) one.next = one.next.next;
@@ -116,7 +119,7 @@ function connectToAssignment(
 }
 
 /** True with an open stream other than `id`. */
-function hasOther(first: Connection | null, id: string, now: number): boolean {
+function hasOther(first: State['connections'], id: string, now: number): boolean {
   for (let one = first; one; one = one.next) if (one.id !== id && !isOver(one, now)) return true;
   return false;
 }
@@ -139,7 +142,7 @@ function moveStreams(
 export const agent = actorKind<AgentMessages, State, ActorPorts>({
   kind: 'agent',
 
-  activate: () => ({ connections: null, tags: noTags, effective: null }),
+  activate: () => ({ connections: undefined, tags: noTags, effective: null }),
 
   handlers: {
     async connect(state, stream, context) {
@@ -167,7 +170,7 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
     },
 
     disconnect(state, { connectionId }) {
-      state.connections = kept(state.connections, ({ id }) => id !== connectionId);
+      if (state.connections) state.connections = kept(state.connections, ({ id }) => id !== connectionId);
       return { reply: null };
     },
 
@@ -180,16 +183,17 @@ export const agent = actorKind<AgentMessages, State, ActorPorts>({
       const rules = isAssigned(registration) ? [] : await ports.store.rules.list(tenantId);
       const next = resolve(state, registration, rules, parts, context);
       state.effective = next;
-      // Pinned streams receive the change too, but keep their bundle. A new activation does not know which bundle
-      // its streams follow, so it announces the bundle again.
-      const changed = before ? state.connections !== null && before.bundleName !== next.bundleName : true;
-      const environment = environmentKey(tenantId, env);
-      const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
-      if (!changed) return { reply: next, tells: onward };
       // A stream may be open that was announced neither here nor to the environment since they moved.
       const seenHere =
         registration?.lastEnv === env && (registration.lastSeenAt ?? 0) >= now() - streamLifeMs;
-      const isConnected = state.connections !== null || seenHere;
+      const isConnected = Boolean(state.connections) || seenHere;
+      // Pinned streams receive the change too, but keep their bundle. A new activation does not know which bundle
+      // its streams follow, so it announces the bundle again.
+      const hasMoved = before?.bundleName !== next.bundleName;
+      const changed = before === null || (hasMoved && isConnected && state.connections !== null);
+      const environment = environmentKey(tenantId, env);
+      const onward = body?.onward ? [tellTo('environment', environment, 'rulesChanged', { rest: true })] : [];
+      if (!changed) return { reply: next, tells: onward };
       return { reply: next, ...moveStreams(next, isConnected, context, onward) };
     },
 

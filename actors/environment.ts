@@ -132,11 +132,11 @@ function resolveSome(state: State, context: Context): Effects {
   };
 }
 
-/** Forgets streams without a living node, and has the store learn of those that have been open for a while. */
+/** Forgets streams whose life is over, and has the store learn of ends and of those that have been open for a while. */
 function pruneStreams({ roster, history }: State, context: Context): void {
   const [now, { isGone }] = [context.now(), context.ports];
   roster.prune(now - streamLifeMs, isGone, now, (agentId, stream) =>
-    history.left(agentId, stream, roster.streamsOf(agentId, 1).streams, context, false),
+    history.left(agentId, stream, roster.streamsOf(agentId, 1, isGone).streams, context, false),
   );
   history.sweep(roster, isGone, now - openSinceMs, context);
 }
@@ -288,7 +288,7 @@ export const environment = actorKind<EnvironmentMessages, State, ActorPorts>({
     leave(state, { agentId, connectionId }, context) {
       const { roster, fleet, history } = state;
       const stream = roster.leave(agentId, connectionId);
-      history.left(agentId, stream, roster.streamsOf(agentId, 1).streams, context);
+      history.left(agentId, stream, roster.streamsOf(agentId, 1, context.ports.isGone).streams, context);
       fleet.changed(state, context);
       if (roster.empty) context.clearTimer(timers.prune);
       return { reply: null };

@@ -62,6 +62,10 @@ export class Roster {
   readonly #absent = new Map<string, RosterAgent>();
   readonly #terms = new SharedRosterTerms();
   readonly #keyIds = new SharedTexts(maxKeyIds);
+  /** Nodes with streams that were gone at the last pruning. */
+  #goneNodes = new Set<string>();
+  /** Ids of the streams of nodes that have been gone for longer. */
+  readonly #lost = new Set<string>();
   readonly #absentCap: number;
   readonly #versionsCap: number;
 
@@ -121,30 +125,45 @@ export class Roster {
     const agent = this.#connected.get(agentId);
     const stream = agent?.streams.find(({ id }) => id === connectionId);
     if (!agent || !stream) return undefined;
+    this.#lost.delete(connectionId);
     agent.streams = agent.streams.filter((one) => one !== stream);
     if (agent.streams.length === 0) this.#part(agentId, agent);
     return stream;
   }
 
-  /** Forgets streams from before `before` or of nodes that are gone, each handed to `onGone`, and old fetches. */
+  /**
+   * Forgets streams from before `before`, and old fetches. Streams of a node that is gone stay: one that hung or lost
+   * Redis comes back with them, and announces none again.
+   * @param onEnd called once for each stream that is forgotten, or whose node was gone at the last call, too
+   */
   prune(
     before: number,
     isGone: IsGone = () => false,
     now = before,
-    onGone: (agentId: string, stream: RosterStream) => void = () => undefined,
+    onEnd: (agentId: string, stream: RosterStream) => void = () => undefined,
   ): void {
+    const goneBefore = this.#goneNodes;
+    this.#goneNodes = new Set();
     for (const [agentId, agent] of this.#connected) {
       if (agent.fetches.length > 0) {
         agent.fetches = agent.fetches
           .filter(({ fetched }) => now < fetched.at + fetchedMs)
           .map((one) => ({ ...one, bundleName: fetchedName(one.fetched, now) }));
       }
-      const stays = ({ connectedAt, node }: RosterStream) => connectedAt >= before && !isGone(node);
-      const gone = agent.streams.filter((stream) => !stays(stream));
-      if (gone.length === 0) continue;
-      agent.streams = agent.streams.filter(stays);
-      if (agent.streams.length === 0) this.#part(agentId, agent);
-      for (const stream of gone) onGone(agentId, stream);
+      const { streams } = agent;
+      const stays = ({ connectedAt }: RosterStream) => connectedAt >= before;
+      if (!streams.every(stays)) {
+        agent.streams = streams.filter(stays);
+        if (agent.streams.length === 0) this.#part(agentId, agent);
+      }
+      for (const stream of streams) {
+        const isNodeGone = isGone(stream.node);
+        if (isNodeGone) this.#goneNodes.add(stream.node);
+        const wasLost = this.#lost.delete(stream.id);
+        const isLost = isNodeGone && (wasLost || goneBefore.has(stream.node));
+        if (isLost && stays(stream)) this.#lost.add(stream.id);
+        if (!wasLost && (isLost || !stays(stream))) onEnd(agentId, stream);
+      }
     }
   }
 

@@ -25,7 +25,7 @@ export interface InboxOptions {
 
 /** Replies kept per shard, for envelopes that come again. */
 const remembered = 1000;
-/** Until an envelope without an asker is tried again, when the mailbox was full or the store away. */
+/** Until an envelope is tried again, when the mailbox was full or the store away, or acknowledged again. */
 const againMs = 250;
 /** From then on such an envelope is given up. */
 const giveUpMs = 3_600_000;
@@ -131,7 +131,7 @@ class ShardInbox implements Inbox {
     const before = shard.done.get(envelope.id);
     // A second copy of one that is at work: the first will answer. Of one whose asker has left: nobody reads an answer.
     if (before !== undefined || (envelope.asks && delivery.ageMs > this.#askTimeoutMs)) {
-      this.#acknowledge(delivery, before ?? null);
+      void this.#acknowledge(shard, delivery, before ?? null);
       return;
     }
     shard.done.set(envelope.id, null);
@@ -147,28 +147,35 @@ class ShardInbox implements Inbox {
     this.#closed = true;
   }
 
-  #acknowledge(delivery: BusDelivery, reply: BusReply | null): void {
-    const { envelope } = delivery;
+  #isOurs(shard: Shard, number: number): boolean {
+    return this.#shards.get(number) === shard && this.#owns(number);
+  }
+
+  /**
+   * Tried again while the shard is ours: the bus does not deliver the envelope again, and the next owner would carry it
+   * out a second time.
+   */
+  async #acknowledge(shard: Shard, delivery: BusDelivery, reply: BusReply | null): Promise<void> {
+    const { envelope, position } = delivery;
     const back = reply && envelope.asks ? { to: envelope.from, reply } : undefined;
-    const shard = this.#shards.get(delivery.shard);
-    this.#bus
-      .acknowledge(delivery, back)
-      .catch((err: unknown) => {
-        this.#log.debug(
-          { err, shard: delivery.shard },
-          'cannot acknowledge an envelope; it is delivered again',
-        );
-      })
-      .finally(() => {
-        shard?.atWork.delete(delivery.position);
-        if (shard?.atWork.size === 0) shard.idle?.();
-      });
+    for (let isDone = false; !isDone; ) {
+      try {
+        await this.#bus.acknowledge(delivery, back);
+        isDone = true;
+      } catch (err) {
+        this.#log.debug({ err, shard: delivery.shard }, 'cannot acknowledge an envelope');
+        await pause(this.#clock, againMs);
+        isDone = this.#closed || !this.#isOurs(shard, delivery.shard);
+      }
+    }
+    shard.atWork.delete(position);
+    if (shard.atWork.size === 0) shard.idle?.();
   }
 
   async #work(shard: Shard, delivery: BusDelivery): Promise<void> {
     const { envelope } = delivery;
     const until = this.#clock.monotonic() + this.#askTimeoutMs - delivery.ageMs;
-    const ours = () => this.#shards.get(delivery.shard) === shard && this.#owns(delivery.shard);
+    const ours = () => this.#isOurs(shard, delivery.shard);
     for (;;) {
       let reply: BusReply;
       try {
@@ -187,7 +194,7 @@ class ShardInbox implements Inbox {
       }
       if (!ours()) return;
       shard.done.set(envelope.id, reply);
-      this.#acknowledge(delivery, reply);
+      void this.#acknowledge(shard, delivery, reply);
       return;
     }
   }

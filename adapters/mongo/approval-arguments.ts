@@ -93,8 +93,7 @@ export const mongoApprovalArguments = (
 ): Pick<ApprovalStore, 'createArgs' | 'removeArgs' | 'removeLargeArgs'> => ({
   async createArgs(request, quota) {
     if (request.bytes > largeArgs && !(await makeRoom(args, approvals, request, quota))) return 'full';
-    await unlessTaken(args.insertOne(argsRecord.toDocument(request)));
-    return 'kept';
+    return (await unlessTaken(args.insertOne(argsRecord.toDocument(request)))) ? 'created' : 'kept';
   },
   async removeArgs(tenantId, id) {
     await args.deleteOne({ _id: id, tenantId });

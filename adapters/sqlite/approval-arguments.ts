@@ -68,13 +68,17 @@ function makeRoom(db: Database, args: KeptArgs, quota: number): boolean {
   return false;
 }
 
-function createArgs(db: Database, mayGrow: () => boolean, args: KeptArgs, quota: number): 'kept' | 'full' {
+function createArgs(
+  db: Database,
+  mayGrow: () => boolean,
+  args: KeptArgs,
+  quota: number,
+): 'created' | 'kept' | 'full' {
   if (args.bytes > largeArgs) {
     if (!mayGrow()) throw diskFull();
     if (!makeRoom(db, args, quota)) return 'full';
   }
-  db.run(insertArgs, storedArgs.values(args));
-  return 'kept';
+  return db.run(insertArgs, storedArgs.values(args)) > 0 ? 'created' : 'kept';
 }
 
 /** @param mayGrow false while the disk has too little room for what can wait */

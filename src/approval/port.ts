@@ -68,10 +68,11 @@ export interface ApprovalStore {
    * would hold more than `quota` bytes, keys give way (`largestHolders`): large arguments of timed out approvals are
    * removed first, then those of decided ones, oldest first. Pending ones stay. `full` when that makes too little room:
    * nothing is kept, and nothing removed. Arguments without a key count as one key's. Where
-   * nodes share the store, parallel calls may exceed the quota by what they bring. Safe to repeat.
+   * nodes share the store, parallel calls may exceed the quota by what they bring. Safe to repeat: `kept` if the store
+   * has arguments with this id already, which stay.
    * @throws HubError('disk_full') for large ones, while the store has too little room
    */
-  createArgs(args: KeptArgs, quota: number): Promise<'kept' | 'full'>;
+  createArgs(args: KeptArgs, quota: number): Promise<'created' | 'kept' | 'full'>;
   /** Removes the arguments of an approval that was not requested. Safe to repeat. */
   removeArgs(tenantId: string, id: string): Promise<void>;
   /** Removes large arguments created before `before`, at most `limit`; returns how many. */

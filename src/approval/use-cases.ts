@@ -103,7 +103,7 @@ export class Approvals {
       if (repeated === null) throw refusal;
       return { ...repeated, toolArgs: request.toolArgs };
     }
-    const argsBytes = await this.#createArgs(principal, request, id, now);
+    const { argsBytes, isCreated } = await this.#createArgs(principal, request, id, now);
     const approval = pendingApproval(request, { id, tenantId, env, argsBytes, createdAt: now });
     const stored = await actors
       .ask('environment', environmentKey(tenantId, env), 'requestApproval', {
@@ -111,7 +111,10 @@ export class Approvals {
         keyId,
         ...(isKnown ? {} : { fingerprint }),
       })
-      .catch((error: unknown) => this.#removeArgs(approval, error));
+      .catch(async (error: unknown) => {
+        if (isCreated && isRefusal(error)) await this.#removeArgs(approval);
+        throw error;
+      });
     await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
       log.warn({ err, approvalId: id }, 'cannot register an agent that requested an approval');
     });
@@ -226,10 +229,13 @@ export class Approvals {
     );
   }
 
-  /** A caller that reads an approval by its id has received the answer to its request. */
+  /** A caller that reads an approval by its id has received the answer to its request. A hint: it may be lost. */
   async #noteRead({ tenantId, env, id, status, createdAt }: Approval): Promise<void> {
-    if (status !== 'pending' || this.#ports.clock.now() - createdAt >= repeatMs) return;
-    await this.#ports.actors.ask('environment', environmentKey(tenantId, env), 'approvalRead', { id });
+    const { actors, clock, log } = this.#ports;
+    if (status !== 'pending' || clock.now() - createdAt >= repeatMs) return;
+    await actors
+      .tell('environment', environmentKey(tenantId, env), 'approvalRead', { id })
+      .catch((err: unknown) => log.debug({ err, approvalId: id }, 'cannot note that an approval was read'));
   }
 
   /** Decides an approval that the caller may decide. @throws HubError conflict, overloaded, unavailable */
@@ -282,7 +288,7 @@ export class Approvals {
   }
 
   /**
-   * Keeps arguments that do not go with their approval; returns the bytes of any.
+   * Keeps arguments that do not go with their approval; returns the bytes of any, and whether this call stored them.
    * @throws HubError payload_too_large, quota_exceeded, disk_full
    */
   async #createArgs(
@@ -290,22 +296,22 @@ export class Approvals {
     { toolArgs }: ApprovalRequest,
     id: string,
     createdAt: number,
-  ): Promise<number> {
-    if (toolArgs === null) return 0;
+  ): Promise<{ readonly argsBytes: number; readonly isCreated: boolean }> {
+    if (toolArgs === null) return { argsBytes: 0, isCreated: false };
     const json = JSON.stringify(toolArgs);
     const bytes = Buffer.byteLength(json);
     // A number may take more room than it was sent with.
     if (bytes > maxArgs) {
       throw new HubError('payload_too_large', `tool_args must not be larger than ${maxArgs} bytes of JSON.`);
     }
-    if (bytes <= maxInlineArgs) return bytes;
+    if (bytes <= maxInlineArgs) return { argsBytes: bytes, isCreated: false };
     const { store, settings } = this.#ports;
     const { largeArgsBytes: quota, largeArgsDays: days } = settings.quotas;
     const kept = await store.approvals.createArgs(
       { tenantId, env, keyId, id, json, bytes, createdAt },
       quota,
     );
-    if (kept === 'kept') return bytes;
+    if (kept !== 'full') return { argsBytes: bytes, isCreated: kept === 'created' };
     const age =
       days === 0 ? 'They have no age limit' : `The hub removes them ${days} days after the approval request`;
     throw new HubError(
@@ -316,22 +322,20 @@ export class Approvals {
     );
   }
 
-  /**
-   * Drops what was kept for an approval that was refused. Of one that nobody answered for, it is not known whether it
-   * was.
-   * @throws the refusal
-   */
-  async #removeArgs({ tenantId, id, argsBytes }: Approval, refusal: unknown): Promise<never> {
+  /** Drops what was kept for an approval that was refused, unless the same request was stored by another call. */
+  async #removeArgs({ tenantId, id }: Approval): Promise<void> {
     const { store, log } = this.#ports;
-    const isRefused = refusal instanceof HubError && refusal.code !== 'unavailable';
-    if (isRefused && argsBytes > maxInlineArgs) {
-      await store.approvals.removeArgs(tenantId, id).catch((err: unknown) => {
-        log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
-      });
+    try {
+      if ((await store.approvals.get(tenantId, id)) === null) await store.approvals.removeArgs(tenantId, id);
+    } catch (err) {
+      log.warn({ err, approvalId: id }, 'cannot remove the stored arguments of a refused approval');
     }
-    throw refusal;
   }
 }
+
+/** False where the approval may be stored all the same. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof HubError && error.code !== 'unavailable' && error.code !== 'internal';
 
 /** @param items the same as the store has them */
 function visiblePage(

@@ -263,6 +263,30 @@ describe('resolving', () => {
     await resolve(hub, 'a1');
     expect(await hub.announced()).toEqual([]);
   });
+
+  it('says every change after a failure, although no stream was announced again since', async () => {
+    let isAway = false;
+    const hub = await aHub({
+      wrap: (store) => ({
+        ...store,
+        agents: {
+          ...store.agents,
+          get: (...place) => (isAway ? Promise.reject(new Error('away')) : store.agents.get(...place)),
+        },
+      }),
+    });
+    await stream(hub, 'a1');
+    isAway = true;
+    await expect(resolve(hub, 'a1')).rejects.toMatchObject({ code: 'internal' });
+    isAway = false;
+    for (const bundleName of ['base', 'other', null]) {
+      await assign(hub, ['a1'], bundleName);
+      const frames = await hub.announced();
+      const here = frames.filter(({ audience, agent }) => audience.endsWith('/production') && agent === 'a1');
+      expect(here.map(({ data }) => data.bundle_name)).toEqual([bundleName]);
+      expect(await hub.status()).toMatchObject([{ bundleName }]);
+    }
+  });
 });
 
 describe('a change of rules', () => {

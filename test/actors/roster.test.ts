@@ -235,6 +235,24 @@ describe('the roster', () => {
     expect(await hub.status()).toEqual([]);
   });
 
+  it('keeps the streams of a node that hung, which comes back with them', async () => {
+    let isAway = false;
+    const hub = await aHub({ ports: { isGone: (node) => isAway && node === 'n2' } });
+    await hub.join({ agentId: 'a', node: 'n2' });
+    await hub.join({ agentId: 'b', node: 'n1' });
+    const agentIds = async () => (await hub.status()).map(({ agentId }) => agentId);
+    await hub.clock.advanceAsync(9 * minute, minute);
+    isAway = true;
+    await hub.clock.advanceAsync(25 * minute, minute);
+    expect(await agentIds()).toEqual(['b']);
+    isAway = false;
+    expect(await agentIds()).toEqual(['a', 'b']);
+    await hub.actors.ask('environment', hub.keyOf(), 'leave', { agentId: 'a', connectionId: 'c-a' });
+    await hub.actors.ask('environment', hub.keyOf(), 'leave', { agentId: 'b', connectionId: 'c-b' });
+    await hub.clock.advanceAsync(3 * minute, minute);
+    expect(hub.actors.size).toBe(0);
+  });
+
   it('takes 20,000 agents and is empty when they have left', () => {
     const roster = new Roster();
     for (let i = 0; i < 20_000; i++) {

@@ -105,6 +105,26 @@ it('that were open when the hub died end when the next one takes over, unless th
   await next.stop();
 });
 
+it('of a node that has been gone for ten minutes end, and those of one that came back sooner go on', async () => {
+  const gone = new Set<string>();
+  const hub = await aHub({ ports: { isGone: (node) => gone.has(node) } });
+  await hub.join({ agentId: 'dead', node: 'n2' });
+  await hub.join({ agentId: 'back', node: 'n3' });
+  await passed(hub, 590_000);
+  for (const node of ['n2', 'n3']) gone.add(node);
+  await passed(hub, 10_000);
+  gone.delete('n3');
+  await passed(hub, 600_000);
+  await passed(hub, 600_000);
+  expect(await streamsOf(hub, 'dead')).toEqual([[0, 1_200_000, false]]);
+  await leave(hub, 'back');
+  await passed(hub, 10_000);
+  expect(await streamsOf(hub, 'back')).toEqual([[0, 1_800_000, true]]);
+  for (let slice = 0; slice < 9; slice++) await passed(hub, 600_000);
+  expect(await streamsOf(hub, 'dead')).toHaveLength(1);
+  expect(hub.actors.size).toBe(0);
+});
+
 it('that continued another one go on under the next owner, beside streams of the agent with rows of their own', async () => {
   const hub = await aHub();
   // The row of the first stream precedes the second one's. Only the first stream is continued.

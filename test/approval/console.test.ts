@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { requestApproval } from '../../src/approval/console/handlers.ts';
 import type { Hub } from '../../src/http/contract/handler.ts';
+import { keyPrincipalOf } from '../../src/http/contract/principal.ts';
 import { type ErrorCode, HubError } from '../../src/shared/error.ts';
 import { type KeyCaller, makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -258,24 +259,49 @@ it('with large arguments are refused when those fill their quota, others are not
   expect((await ask({ tool_args }, t.key(user, 'staging'))).status).toBe('pending');
 });
 
-it('that are refused leave no arguments behind', async () => {
-  const quotas = { ...t.hub.settings.quotas, largeArgsBytes: 100_000 };
-  const refusing = (code: ErrorCode): Hub =>
-    t.changed({
-      settings: { ...t.hub.settings, quotas },
+it.each(['unavailable', 'internal'] as const)(
+  'leave no arguments behind when they are refused, unless they may be stored all the same (%s)',
+  async (unknown) => {
+    const quotas = { ...t.hub.settings.quotas, largeArgsBytes: 100_000 };
+    const refusing = (code: ErrorCode): Hub =>
+      t.changed({
+        settings: { ...t.hub.settings, quotas },
+        actors: { ...t.hub.actors, ask: () => Promise.reject(new HubError(code, 'no')) },
+      });
+    const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
+    const limits = { refusal: () => null };
+    const refused = (code: ErrorCode) =>
+      expect(requestApproval(refusing(code), key, large, limits)).rejects.toMatchObject({ code });
+    await refused('overloaded');
+    await refused('quota_exceeded');
+    // It may be that this one is there, so its arguments stay and fill the quota.
+    await refused(unknown);
+    await expect(requestApproval(refusing('overloaded'), key, large, limits)).rejects.toMatchObject({
+      code: 'quota_exceeded',
+    });
+  },
+);
+
+it.each(['overloaded', 'quota_exceeded'] as const)(
+  'keep their arguments when a repeat of their request is refused (%s)',
+  async (code) => {
+    const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
+    const limits = { refusal: () => null };
+    const stored = await requestApproval(t.hub, key, large, limits, 'one');
+    const busy = t.changed({
       actors: { ...t.hub.actors, ask: () => Promise.reject(new HubError(code, 'no')) },
     });
-  const large = { ...body, tool_args: { text: 'x'.repeat(70_000) } };
-  const limits = { refusal: () => null };
-  const refused = (code: ErrorCode) =>
-    expect(requestApproval(refusing(code), key, large, limits)).rejects.toMatchObject({ code });
-  await refused('overloaded');
-  await refused('quota_exceeded');
-  // It may be that this one is there, so its arguments stay and fill the quota.
-  await refused('unavailable');
-  await expect(requestApproval(refusing('overloaded'), key, large, limits)).rejects.toMatchObject({
-    code: 'quota_exceeded',
-  });
+    await expect(requestApproval(busy, key, large, limits, 'one')).rejects.toMatchObject({ code });
+    const read = (await t.call('getApproval', { params: { approval_id: stored.id } }, user)).body;
+    expect(read).toMatchObject({ status: 'pending', tool_args: large.tool_args });
+  },
+);
+
+it('are read by their agent while the owner of their environment is away', async () => {
+  const { id } = await ask();
+  const away = () => Promise.reject(new HubError('unavailable', 'no'));
+  const hub = t.changed({ actors: { ...t.hub.actors, ask: away, tell: away } });
+  expect(await hub.app.approvals.get(keyPrincipalOf(key), id)).toMatchObject({ id, status: 'pending' });
 });
 
 it('are refused when their arguments would take more room than a body may have', async () => {

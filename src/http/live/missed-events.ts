@@ -10,7 +10,8 @@ import type { EventSource, History } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog } from './backlog.ts';
 import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';
-import type { PendingEvents, Stream } from './stream.ts';
+import type { Stream } from './stream.ts';
+import type { PendingEvents } from './stream-state.ts';
 
 /** Events of the tenant that are looked through for one stream. */
 const maxMissed = 5_000;

@@ -119,6 +119,26 @@ describe('an envelope', () => {
     expect(bus.stream(shard).entries).toEqual([]);
   });
 
+  it('that could not be settled at once is settled later, and not handled again by the next owner', async () => {
+    const { b, bus, ports, latch, pass } = await two();
+    const open = latch('g');
+    const key = keyOf(b.actors);
+    const shard = shardOfKey(key);
+    const held = { ...envelope('x:1', key, 7), body: { n: 7, hold: 'g' } };
+    await bus.bus('elsewhere').send(shard, held);
+    await settled();
+    bus.cut.add('b');
+    open();
+    await settled();
+    expect([ports.stored.get(key), bus.stream(shard).entries.length]).toEqual([7, 1]);
+    bus.cut.delete('b');
+    await pass(500);
+    expect(bus.stream(shard).entries).toEqual([]);
+    bus.cut.add('b');
+    await pass(9000);
+    expect([b.actors.owns(key), ports.stored.get(key)]).toEqual([false, 7]);
+  });
+
   it('that a dead owner had taken and not settled is handled by the next one, in the same order', async () => {
     const { a, b, bus, ports, latch, pass } = await two();
     latch('g');

@@ -136,6 +136,8 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
       env?: Env;
       agent?: string;
       bundle?: string;
+      /** The bundle that the agent is assigned. */
+      assigned?: string;
       dashboard?: boolean;
       codec?: Codec;
       lastEventId?: string;
@@ -176,6 +178,7 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
     const session = await live.open({
       admitted: {
         ...admitted,
+        ...(options.assigned === undefined ? {} : { bundleName: options.assigned }),
         decisions: options.decisions ?? null,
         ...(options.keepalive ? { keepalive: options.keepalive } : {}),
         ...(history ? { history: () => history } : {}),
