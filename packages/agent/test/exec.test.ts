@@ -78,6 +78,15 @@ describe('a program', () => {
     expect(slow).toMatchObject({ signal: 'SIGKILL', isTimeout: true });
   });
 
+  it('is waited for no longer than its time, also where a process in its own session holds the outputs', async () => {
+    const line = 'echo early; setsid sleep 60 & echo $!';
+    const result = await shell(line, { isolation: 'none', timeout: 300 });
+    expect(result).toMatchObject({ code: 0, isTimeout: true });
+    const [early, id] = result.stdout.split('\n');
+    expect(early).toBe('early');
+    process.kill(Number(id), 'SIGKILL');
+  });
+
   it.each([
     [{ argv: [] }, 'option argv must be a list of strings that is not empty'],
     [{ within: undefined }, 'option within is not set'],

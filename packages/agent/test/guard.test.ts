@@ -669,6 +669,9 @@ describe('what contracts see', () => {
     await denied(write('relative.txt'));
     await denied(write('~/x'));
     await denied(write('$HOME/x'));
+    // A tool that expands nothing opens each of these below its own folder.
+    for (const start of ['$x/..', '~ann/..', `~/${'../'.repeat(40)}`])
+      await denied(write(`${start}${work}/x`));
     await write(`${work}/loop`);
     await rm(folder, { recursive: true });
   });

@@ -282,6 +282,34 @@ describe('an attestation', () => {
     expect(message).toContain(`delete ${pinFile}`);
   });
 
+  it('once seen, is missed under every other name, also under one that was not attested before', async () => {
+    const before = {
+      ...documentOf({ yaml: yamlFor('old'), sequence: 5, key, name: 'b1' }),
+      attestation: null,
+    };
+    const guard = connect({ bundleName: undefined as unknown as string });
+    const stream = await hub.stream();
+    stream.send('contract_update', before);
+    const running = await guard;
+    stream.send('contract_update', documentOf({ yaml: yamlFor('one'), sequence: 10, key }));
+    await until(() => denies(running, 'one'), 'the attested document');
+    const stale = { yaml_bytes: before.yaml_bytes, signature: before.signature };
+    for (const replayed of [
+      { ...stale, bundle_name: 'b2' },
+      { ...before, sequence: 99 },
+    ]) {
+      failures.length = 0;
+      stream.send('contract_update', replayed);
+      await until(() => failures.length > 0, 'a refusal');
+      expect(String(failures[0])).toContain('has no attestation, but earlier documents had one');
+      expect((failures[0] as BundleRejectedError).pinFile).toContain('guardrails');
+      expect(denies(running, 'one')).toBe(true);
+    }
+    serve(two({ name: 'other' }));
+    stream.send('assignment_changed', { agent_id: 'default', bundle_name: 'other', source: 'rule' });
+    await until(() => denies(running, 'two'), 'the assigned document');
+  });
+
   it('of a hub that has begun to attest is asked for from then on', async () => {
     serve({ ...documentOf({ yaml: yamlFor('one'), sequence: 10, key }), attestation: null });
     const guard = await connect();

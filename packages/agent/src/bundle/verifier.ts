@@ -28,7 +28,7 @@ export class BundleVerifier {
   readonly #pins: Pins;
   readonly #account: string;
   readonly #env: string;
-  /** Pin of the bundle in use. Its key has to sign a bundle with another name that is seen for the first time. */
+  /** Pin of the bundle in use: its key has to sign a bundle with a new name, and its attestation binds each name. */
   #inUse: { readonly place: PinPlace; readonly pin: Pin } | null = null;
 
   /** @param account names the API key without telling it */
@@ -157,8 +157,14 @@ export class BundleVerifier {
   ): boolean {
     const { tenantId, sequence, deployedAt, attestation } = provenance;
     if (attestation === null) {
-      if (!pin?.attested) return false;
-      throw this.#refused(place, 'has no attestation, but earlier documents had one');
+      // Without an attestation, the name and the sequence are nobody's word: one attested document binds all names.
+      const attestedPlace = pin?.attested ? place : this.#inUse?.pin.attested ? this.#inUse.place : null;
+      if (attestedPlace === null) return false;
+      const { advice, file } = this.#pins.undo(attestedPlace);
+      throw new BundleRejectedError(
+        `bundle ${bundleName} has no attestation, but earlier documents had one. ${advice}`,
+        file,
+      );
     }
     const { env } = place;
     const fits =

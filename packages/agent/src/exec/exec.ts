@@ -42,7 +42,10 @@ export interface ExecOptions {
   readonly guard?: { readonly isolation: IsolationMode };
   /** Text on its standard input. Default: empty. */
   readonly input?: string;
-  /** Milliseconds after which it is killed; default 600,000. */
+  /**
+   * Milliseconds after which it is killed; default 600,000. `exec` waits no longer, even if a process in another group
+   * holds the outputs open.
+   */
   readonly timeout?: number;
   /** Bytes of each of its outputs that are kept; default 1,048,576. */
   readonly maxOutput?: number;
@@ -135,6 +138,9 @@ const plainEnvironment = (): Variables => ({
   HOME: '/tmp',
 });
 
+/** Time in which the outputs of a killed program are read to their end; milliseconds. */
+const outputGrace = 250;
+
 function run(
   [program = '', ...words]: readonly string[],
   { env = plainEnvironment(), input = '', timeout = 600_000, maxOutput = 1 << 20 }: ExecOptions,
@@ -150,11 +156,13 @@ function run(
       detached: platform !== 'win32',
     });
     let isTimeout = false;
-    const timer = systemClock.after(
+    let timer = systemClock.after(
       timeout,
       () => {
         isTimeout = true;
         killGroup(child);
+        // A process in a group of its own lives on, and may hold the outputs open for ever.
+        timer = systemClock.after(outputGrace, () => closeOutputs(child), true);
       },
       true,
     );
@@ -173,6 +181,11 @@ function run(
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });
+}
+
+function closeOutputs({ stdout, stderr }: ChildProcess): void {
+  stdout?.destroy();
+  stderr?.destroy();
 }
 
 function killGroup(child: ChildProcess): void {

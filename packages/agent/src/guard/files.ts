@@ -26,7 +26,7 @@ export const agentFiles = (cwd?: string, roots?: readonly string[]): Files => ({
 /**
  * The canonical form of a path a tool names, also of one that does not exist yet: a link that leads to nothing is
  * followed, because writing through it makes what it leads to. A path whose meaning only a shell knows (`$NAME`,
- * `~user`) is kept by text, and so lies within nothing.
+ * `~user`) is kept by text. It lies within nothing unless it climbs, and sandboxes refuse one that climbs.
  */
 export function canonicalPath(path: string, cwd: string): string {
   if (path.startsWith('$') || (path.startsWith('~') && path !== '~' && !path.startsWith('~/')))

@@ -1,6 +1,15 @@
 // Work of a gate beside its verdict, with the whole library: it reads contracts, checks with the hub that they are the
 // last ones, and delivers the events that gates have left on disk. Loaded only when there is such work.
-import { appendFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { sha256 } from '../../bundle/signature.ts';
 import { sleep, systemClock, type Timer } from '../../clock.ts';
@@ -93,7 +102,7 @@ function keep(
 
 /** Between two looks for events of other gates; milliseconds. */
 const pauseMs = 1500;
-/** A gate that has opened the file has written its line by then; milliseconds. */
+/** Most gates that have opened the file have written their lines by then; milliseconds. */
 const writeMs = 50;
 const maxRounds = 40;
 /** Between two signs of life of the process that holds the lock; milliseconds. */
@@ -141,9 +150,18 @@ async function collect(state: GateState): Promise<void> {
     renameSync(state.path('events.jsonl'), moving);
     await sleep(systemClock, writeMs);
   }
-  // A crash in between sends them twice: the hub knows the call ids.
-  appendFileSync(state.path('sending.jsonl'), readFileSync(moving), { mode: 0o600, flush: true });
-  rmSync(moving);
+  const file = openSync(moving, 'r');
+  const copyRest = (): void =>
+    appendFileSync(state.path('sending.jsonl'), readFileSync(file), { mode: 0o600, flush: true });
+  try {
+    // A crash in between sends them twice: the hub knows the call ids.
+    copyRest();
+    rmSync(moving);
+    // Lines of gates that were slow. A slower one finds the file removed, and writes again.
+    copyRest();
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** @throws Error when events are left */

@@ -3,7 +3,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   appendFileSync,
+  closeSync,
+  fstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -42,8 +45,24 @@ const lockLife = 120_000;
 /** Bytes of a file of events, some 30,000 of them. A longer one takes no more. */
 export const maxEventBytes = 32 * 1_048_576;
 
+/** Files that are taken away, one after the other, while one event is written. */
+const maxAttempts = 10;
+
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 const timeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
+
+/** False if the delivering process removed the file after it was opened: nobody reads a line written since. */
+function append(path: string, text: string): boolean {
+  const file = openSync(path, 'a', 0o600);
+  try {
+    appendFileSync(file, text);
+    const { nlink, ino } = fstatSync(file);
+    // Some file systems count no links.
+    return nlink > 0 || statSync(path, { throwIfNoEntry: false })?.ino === ino;
+  } finally {
+    closeSync(file);
+  }
+}
 
 export class GateState {
   readonly folder: string;
@@ -104,7 +123,7 @@ export class GateState {
   appendEvent(line: string): number {
     const path = this.path('events.jsonl');
     if (sizeOf(path) < maxEventBytes) {
-      appendFileSync(path, `${line}\n`, { mode: 0o600 });
+      for (let attempts = 0; attempts < maxAttempts && !append(path, `${line}\n`); attempts++);
       rmSync(this.path('left-out'), { force: true });
       return 0;
     }

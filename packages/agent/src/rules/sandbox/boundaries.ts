@@ -1,7 +1,15 @@
 // The test whether a path, a name or a glob stays within a sandbox's folders, by text or by the agent's own files.
 import { compileGlob } from '../evaluate/glob.ts';
 import { foldCase } from '../fold.ts';
-import { climbs, type Files, isRooted, lexicalPath, liesWithin, readingsOf } from './path.ts';
+import {
+  climbs,
+  climbsFromUnknown,
+  type Files,
+  isRooted,
+  lexicalPath,
+  liesWithin,
+  readingsOf,
+} from './path.ts';
 
 const isWild = (part: string): boolean => /[*?]/.test(part);
 
@@ -39,8 +47,9 @@ export class Boundaries {
     if (path.includes('\0') || (this.#files && isName && --this.#left.names < 0)) return true;
     const canonical = this.canonical(path, cwd);
     const byText = lexicalPath(path, cwd);
+    if (climbsFromUnknown(path)) return true;
     // Many programs resolve `..` by text before they follow links.
-    if (climbs(path) && !/^[~$]/.test(path))
+    if (climbs(path) && path[0] !== '~')
       return this.#isOut(canonical) || this.#isOut(this.canonical(byText, cwd));
     const isPath = !isName || isRooted(path) || canonical !== byText || this.#isExcluded(canonical);
     return this.#isOut(canonical) && (isPath || this.#files?.exists(canonical) === true);

@@ -51,6 +51,13 @@ export const liesWithin = (path: string, boundary: string): boolean =>
 /** True if a path goes up anywhere. */
 export const climbs = (path: string): boolean => path.includes('..') && path.split('/').includes('..');
 
+/**
+ * True if a path goes up from a variable, from a user's folder, or past the home folder. A shell expands these names and
+ * most tools do not, so each opens another file.
+ */
+export const climbsFromUnknown = (path: string): boolean =>
+  /^[~$]/.test(path) && climbs(path) && !(path.startsWith('~/') && liesWithin(lexicalPath(path), '/~'));
+
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** A text as written, and as programs that decode it would read it, at most three times over. */

@@ -69,7 +69,7 @@ export class Boundaries {
 
   /** True if a path is in none of the folders, or in an excluded one. */
   #outside(path: string, cwd: string): boolean {
-    if (this.#isOut(this.canonical(path, cwd))) return true;
+    if (this.#isOut(this.canonical(path, cwd)) || (climbs(path) && /^(?:\$|~[^/])/.test(path))) return true;
     if (this.#files === null || !climbs(path) || /^[~$]/.test(path)) return false;
     // Many programs resolve `..` by text before they follow links.
     return this.#isOut(this.canonical(lexicalPath(path, this.#start(cwd)), cwd));
