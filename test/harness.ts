@@ -28,6 +28,7 @@ import { type Caller, List, Reply, Streamed, WrittenJson } from '../src/http/con
 import type { Hub, Settings } from '../src/http/contract/handler.ts';
 import type { ReplyBody, RouteDeclaration } from '../src/http/contract/route.ts';
 import { problemsOf, validationFailed } from '../src/http/contract/validation.ts';
+import { createCors } from '../src/http/headers.ts';
 import { createIdempotency } from '../src/http/idempotency.ts';
 import { encodeList } from '../src/http/list.ts';
 import { checkOwnEnvironment } from '../src/http/validate.ts';
@@ -195,7 +196,11 @@ export interface HubData {
  * @param replays a replayer, likewise
  */
 export async function makeHub(
-  changed: Partial<Settings> & { readonly newAgentsPerMinute?: number; readonly maxAgents?: number } = {},
+  changed: Partial<Settings> & {
+    readonly newAgentsPerMinute?: number;
+    readonly maxAgents?: number;
+    readonly signInProvider?: AppPorts['signInProvider'];
+  } = {},
   own?: Evaluator,
   replays?: Replayer,
   data: HubData = {},
@@ -223,6 +228,7 @@ export async function makeHub(
     },
   };
   const full: Settings = { ...settings, ...changed };
+  const cors = createCors(full.baseUrl, ['http://localhost:3000'], full.wire.agentIdHeaders);
   const limits = createLocalLimits({ clock });
   const ruleSets = new RuleSets();
   const announcer = consoleAnnouncer(broadcast, full.wire.signatureEncoding);
@@ -281,7 +287,7 @@ export async function makeHub(
       router: 'http://localhost:1',
       local: 'http://localhost:1',
     }),
-    signInProvider: null,
+    signInProvider: changed.signInProvider ?? null,
     jwts: createJwts(),
     fileFormat: tenantFileFormat,
     loginLinks: {
@@ -367,6 +373,7 @@ export async function makeHub(
         network,
         limits: own.own,
         local: request.local ?? true,
+        isFromForeignPage: cors.isFromForeignPage(new Map(Object.entries(headers))),
         header: (name: string) => headers[name] ?? null,
       };
       checkOwnEnvironment(declaration, caller, input.query);

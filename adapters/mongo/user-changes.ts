@@ -59,8 +59,8 @@ async function carryOut<U extends StoredUser & Changed>(
   await tenants.updateOne({ _id: tenantId, 'change.number': number }, { $unset: { change: '' } });
 }
 
-/** The other admins that count: invited ones who have not come yet only beside another of them. */
-const counted = (user: StoredUser) =>
+/** The other admins that count: not those who are invited and have not come yet, unless the user is one of them. */
+const countedBeside = (user: StoredUser) =>
   inviteOf(user) === null ? { passwordHash: { $not: /^invite\$/ } } : {};
 
 /**
@@ -90,7 +90,12 @@ export async function changeUser<U extends StoredUser & Changed>(
       isAdmin(user.roles) &&
       !staysAdmin &&
       !evenLastAdmin &&
-      !(await plain.findOne({ tenantId, 'roles.role': 'admin', _id: { $ne: userId }, ...counted(user) }))
+      !(await plain.findOne({
+        tenantId,
+        'roles.role': 'admin',
+        _id: { $ne: userId },
+        ...countedBeside(user),
+      }))
     ) {
       return 'last_admin';
     }

@@ -24,7 +24,7 @@ const isEmailTaken = (db: Database, email: string) =>
 const userOf = (db: Database, tenantId: string, id: string): User | null =>
   users.maybe(db.get(`SELECT ${users.columns} FROM users WHERE tenant_id = ? AND id = ?`, [tenantId, id]));
 
-/** Invited admins who have not come yet count only beside another of them. */
+/** Other admins who are invited and have not come yet do not count, unless the user is one of them. */
 const isLastAdmin = (db: Database, user: User): boolean =>
   isAdmin(user.roles) &&
   !db.get(

@@ -21,7 +21,10 @@ interface DownloadPorts {
 const rightMs = 1_000;
 
 interface Source extends Pick<Streamed, 'pieces' | 'keepalive' | 'ended'> {
-  /** False: the caller's login or key has ended, and so does the download. Absent: it is not asked. */
+  /**
+   * False: the caller's login, role or tenant has ended, and so does the download. Default: true.
+   * @throws HubError unavailable
+   */
   readonly mayContinue?: () => Promise<boolean>;
 }
 
@@ -75,8 +78,9 @@ class Download implements Session {
     this.#isSending = true;
     try {
       while (!this.#isOver) {
-        if (this.#ports.clock.now() >= this.#askAt) await this.#requireRight();
         const next = await this.#next(sink);
+        // After the wait for the piece, which may be long.
+        if (!this.#isOver && this.#ports.clock.now() >= this.#askAt) await this.#requireRight();
         if (this.#isOver) return;
         if (next.done) {
           this.gone();
@@ -93,11 +97,14 @@ class Download implements Session {
     }
   }
 
-  /** @throws HubError unauthenticated */
+  /** While the store has no answer, the download goes on, as streams do. @throws HubError unauthenticated */
   async #requireRight(): Promise<void> {
     this.#askAt = this.#ports.clock.now() + rightMs;
-    if ((await this.#streamed.mayContinue?.()) === false)
-      throw new HubError('unauthenticated', 'The caller may not read any more.');
+    const mayContinue = await this.#streamed.mayContinue?.().catch((error: unknown) => {
+      if (error instanceof HubError) return true;
+      throw error;
+    });
+    if (mayContinue === false) throw new HubError('unauthenticated', 'The caller may not read any more.');
   }
 
   /** The next piece; until it comes, the connection gets keepalives while it takes them. */

@@ -51,6 +51,11 @@ export interface Cors {
    * hub has else.
    */
   isOwn(origin: string, host: string | undefined): boolean;
+  /**
+   * True for a request that a page of an origin not allowed made a browser send. Browsers name the site of a page over
+   * https and on this machine; without that name, this is false.
+   */
+  isFromForeignPage(headers: ReadonlyMap<string, string>): boolean;
   /** CORS headers of an actual reply. */
   reply(origin: string | undefined): HeaderList;
   /** Headers of a preflight that is allowed. */
@@ -98,6 +103,10 @@ export function createCors(
       // A proxy may end TLS, so the scheme is known from the base URL alone.
       const schemes = base.protocol === 'https:' ? ['https:'] : ['https:', 'http:'];
       return url !== null && schemes.includes(url.protocol) && url.host === host?.toLowerCase();
+    },
+    isFromForeignPage(headers) {
+      const site = headers.get('sec-fetch-site') ?? 'none';
+      return site !== 'same-origin' && site !== 'none' && !allowed.has(headers.get('origin') ?? '');
     },
     reply: (origin) =>
       origin !== undefined && allowed.has(origin)

@@ -18,6 +18,7 @@ import type { RouteDeclaration } from './contract/route.ts';
 import { createDownload } from './download.ts';
 import { encode } from './encode.ts';
 import { nameOf, type Seen } from './finish.ts';
+import type { Cors } from './headers.ts';
 import type { Idempotency, RoutedCall } from './idempotency.ts';
 import { parse } from './parse.ts';
 import type { RawRequest, RawResponse } from './raw.ts';
@@ -46,6 +47,7 @@ export interface RouteAnswersOptions {
   readonly admission: Admission;
   readonly budgets: Budgets;
   readonly callers: Callers;
+  readonly cors: Pick<Cors, 'isFromForeignPage'>;
   readonly rateLimits: RateLimits;
   readonly idempotency: Idempotency;
   readonly clock: Clock;
@@ -66,7 +68,7 @@ export class RouteAnswers {
     requestFacts: Seen,
     handler: BoundHandler,
   ): Promise<RawResponse> {
-    const { callers, rateLimits, idempotency } = this.#options;
+    const { callers, cors, rateLimits, idempotency } = this.#options;
     const { id, network } = requestFacts;
     const { name, declaration } = match.route;
     const { caller, cookie } =
@@ -86,6 +88,7 @@ export class RouteAnswers {
       id,
       network,
       local: isLocal(raw.remote, raw.headers),
+      isFromForeignPage: cors.isFromForeignPage(raw.headers),
       header: (field: string) => raw.headers.get(field) ?? null,
       limits: limits.own,
     };
@@ -147,8 +150,8 @@ export class RouteAnswers {
     const { budgets, callers, clock, log } = this.#options;
     const caller = nameOf(sent.caller, network);
     const reader = sent.caller;
-    const isAsked = reader.kind === 'user' || reader.kind === 'key' || reader.kind === 'hostedOperator';
-    const mayContinue = isAsked ? () => callers.isStillValid(reader) : async () => true;
+    const canEnd = reader.kind === 'user' || reader.kind === 'key' || reader.kind === 'hostedOperator';
+    const mayContinue = async (): Promise<boolean> => !canEnd || callers.isStillValid(reader);
     let held = 0;
     const ended = (): void => {
       budgets.unsent.give(caller, held);

@@ -12,7 +12,7 @@ import { bearer, type Headers, maxCredential } from './credentials.ts';
 const cacheMs = 500;
 const cacheSize = 10_000;
 const usedEveryMs = 60_000;
-/** Of a token, while others end all the time. */
+/** Reads of a token in a row, while other logins end all the time. */
 const maxReads = 5;
 
 export interface Served {
@@ -40,6 +40,7 @@ export function createServiceTokens(ports: {
 }): ServiceTokens {
   const { store, secrets, clock, log, prefix } = ports;
   const recent = new BoundedMap<Served>(cacheSize);
+  /** Counts the endings. */
   let generation = 0;
   const noted = new BoundedMap<true>(cacheSize);
   const textOf = (headers: Headers): string | null => {
@@ -55,7 +56,7 @@ export function createServiceTokens(ports: {
       const readOf = generation;
       const stored = await store.getByHash(hash);
       if (!stored) return null;
-      // A token that ended during the read may have been read before.
+      // The token may have ended after it was read.
       if (readOf !== generation && left > 1) continue;
       served = stored;
       if (readOf === generation) recent.set(hash, stored, clock.now() + cacheMs);

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { adminRoles, isAdmin, memberRoles } from '../../src/shared/env-roles.ts';
 import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import type { User } from '../../src/user/record.ts';
+import { inviteHash } from '../../src/user/rules/invite.ts';
 import { sizeFor } from '../runs.ts';
 import {
   aLogin,
@@ -14,6 +15,7 @@ import {
   itemsOf,
   type Open,
   parallel,
+  sha256,
   sharedStore,
   t0,
   uuid,
@@ -121,6 +123,43 @@ export function usersContract(name: string, open: Open): void {
         expect(answers.filter((answer) => answer === 'last_admin')).toHaveLength(1);
         expect(await adminsOf(store, tenantId)).toEqual([people[answers.indexOf('last_admin')]?.id]);
       }
+    });
+
+    it('keep an admin who can sign in: one who is invited and has not come is no other admin', async () => {
+      const { tenants } = shared.get();
+      const [admin] = (await peopleOf(shared.get(), 1)) as [User];
+      const { tenantId } = admin;
+      const invite = () => inviteHash({ secretHash: sha256(uuid()), expiresAt: t0 });
+      const invited = aUser({ tenantId, passwordHash: invite() });
+      const second = aUser({ tenantId, passwordHash: invite() });
+      for (const user of [invited, second]) await tenants.createUser(user);
+      expect(await tenants.updateRoles(tenantId, admin.id, memberRoles)).toBe('last_admin');
+      expect(await tenants.removeUser(tenantId, admin.id)).toBe('last_admin');
+      expect(await adminsOf(shared.get(), tenantId)).toHaveLength(3);
+      // An invitation is taken back as before.
+      expect(await tenants.removeUser(tenantId, second.id)).toEqual(second);
+      expect(await tenants.updatePassword(invited.id, invited.passwordHash, 'chosen')).toBe(true);
+      expect(await tenants.updateRoles(tenantId, admin.id, memberRoles)).toMatchObject({
+        roles: memberRoles,
+      });
+      expect(await tenants.removeUser(tenantId, invited.id)).toBe('last_admin');
+    });
+
+    it('keep one admin where all of them are invited', async () => {
+      const { tenants } = shared.get();
+      const [admin] = (await peopleOf(shared.get(), 1)) as [User];
+      const { tenantId } = admin;
+      const passwordHash = inviteHash({ secretHash: sha256(uuid()), expiresAt: t0 });
+      const other = aUser({ tenantId, passwordHash });
+      await tenants.createUser(other);
+      await tenants.updatePassword(admin.id, admin.passwordHash, passwordHash);
+      expect(await tenants.removeUser(tenantId, other.id)).toEqual(other);
+      expect(await tenants.removeUser(tenantId, admin.id)).toBe('last_admin');
+      expect(await tenants.updateRoles(tenantId, admin.id, memberRoles)).toBe('last_admin');
+      // The identity provider may take even this role.
+      expect(await tenants.updateRoles(tenantId, admin.id, memberRoles, true)).toMatchObject({
+        roles: memberRoles,
+      });
     });
 
     it('that are taken away and made again at once are what the last change said', async () => {

@@ -73,15 +73,30 @@ it("is the tenant's own, for those who are signed in", async () => {
 });
 
 /** Asks for an export and reads nothing of it beyond its first bytes. */
-function stalled(): Promise<{ status: string; leave(): void }> {
+function stalled(
+  as = cookie,
+): Promise<{ status: string; leave(): void; rest(): Promise<{ bytes: number; last: string }> }> {
   return new Promise((resolve, reject) => {
     const socket = connect(hub.port, '127.0.0.1');
     socket.once('error', reject);
     socket.once('data', (chunk) => {
       socket.pause();
-      resolve({ status: String(chunk).slice(9, 12), leave: () => socket.destroy() });
+      /** Reads on, to the end of the connection. */
+      const rest = async () => {
+        let bytes = chunk.length;
+        let last = '';
+        socket.on('error', () => {});
+        for await (const piece of socket as AsyncIterable<Buffer>) {
+          bytes += piece.length;
+          last = piece.toString('latin1').slice(-5);
+        }
+        return { bytes, last };
+      };
+      resolve({ status: String(chunk).slice(9, 12), leave: () => socket.destroy(), rest });
     });
-    socket.write(`GET /api/v1/events/export HTTP/1.1\r\nHost: hub\r\nCookie: ${cookie}\r\n\r\n`);
+    socket.write(
+      `GET /api/v1/events/export HTTP/1.1\r\nHost: hub\r\nConnection: close\r\nCookie: ${as}\r\n\r\n`,
+    );
   });
 }
 
@@ -96,6 +111,36 @@ it('runs twice at once; a third waits for one that ended, also by its client lea
   await expect.poll(async () => (await fetchExport('agent_id=nobody')).status).toBe(200);
   second.leave();
 });
+
+it.each(['sign-out', 'change of roles', 'suspension of the tenant'])(
+  'is cut off within a second of a %s, without its terminator',
+  async (what) => {
+    const email = hub.emailOf(what.split(' ', 1)[0] ?? '');
+    const password = 'correct horse battery';
+    const added = await hub.call('POST', '/api/v1/users', {
+      cookie,
+      body: { email, password, is_admin: false },
+    });
+    const own = await hub.login(email);
+    const { rest } = await stalled(own);
+    const headers = { Authorization: `Bearer ${operatorToken}` };
+    const { tenant_id } = (await hub.call('GET', '/api/v1/auth/me', { cookie })).body;
+    const suspend = (suspended: boolean) =>
+      hub.call('PATCH', `/api/v1/operator/tenants/${tenant_id}`, { headers, body: { suspended } });
+    if (what === 'sign-out') await hub.call('POST', '/api/v1/auth/logout', { cookie: own });
+    else if (what === 'suspension of the tenant') expect((await suspend(true)).status).toBe(200);
+    else {
+      const roles = [{ role: 'viewer', env: 'staging' }];
+      const path = `/api/v1/users/${added.body.user_id}`;
+      expect((await hub.call('PATCH', path, { cookie, body: { roles } })).status).toBe(200);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const { bytes, last } = await rest();
+    if (what === 'suspension of the tenant') await suspend(false);
+    expect(last).not.toBe('0\r\n\r\n');
+    expect(bytes).toBeLessThan(10_000_000);
+  },
+);
 
 it('is no stream for a WebSocket', async () => {
   const answer = await new Promise<string>((resolve, reject) => {

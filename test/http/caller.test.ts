@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/http/contract/call.ts';
-import { adminRoles } from '../../src/shared/env-roles.ts';
+import type { AuthScheme } from '../../src/http/contract/route.ts';
+import type { Served } from '../../src/http/service-tokens.ts';
+import { adminRoles, memberRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
+import type { Control } from '../../src/shared/frame.ts';
 import { ManualClock } from '../clock.ts';
 import { itAtNight } from '../runs.ts';
 import { asKey, asUser, edge, hashOf, headerOf, jsonOf, raw } from './fixtures.ts';
@@ -273,6 +276,87 @@ describe('login cookies', () => {
     logins.clear();
     await broadcast.control({ kind: 'login_ended', tokenHash: hashOf('token') });
     expect(await create()).toBe(401);
+  });
+});
+
+describe('tokens of service accounts', () => {
+  const text = `svt_${'x'.repeat(43)}`;
+  const headers = new Map([['authorization', `Bearer ${text}`]]);
+  const route = { auth: ['cookie', 'operatorJwt'], role: 'viewer' } as const;
+  const viewer = [{ role: 'viewer', env: '*' }] as const;
+
+  function account() {
+    const clock = new ManualClock();
+    const { callers, services } = edge({ clock });
+    const ids = { tenantId: 't1', createdBy: 'a@b.c', createdAt: clock.now() };
+    const served: Served = {
+      account: { ...ids, id: 'account-1', name: 'ci', roles: viewer },
+      token: {
+        ...ids,
+        id: 'token-1',
+        accountId: 'account-1',
+        label: 'pipeline',
+        hash: hashOf(text),
+        expiresAt: clock.now() + hour,
+        lastUsedAt: null,
+      },
+    };
+    services.set(served.token.hash, served);
+    const roles = async (auth: readonly AuthScheme[] = route.auth) => {
+      const { caller } = await callers.find({ ...route, auth }, headers, '');
+      return (caller as Extract<Caller, { kind: 'user' }>).roles;
+    };
+    return { clock, callers, services, served, roles };
+  }
+
+  const tokenHash = hashOf(text);
+  it.each<Control>([
+    { kind: 'login_ended', tokenHash },
+    { kind: 'user_logins_ended', userId: 'account-1' },
+    { kind: 'missed' },
+    { kind: 'interruption' },
+  ])('are remembered for 500 ms, and open nothing after $kind', async (control) => {
+    const { clock, callers, services, roles } = account();
+    expect([await roles(['cookie']), await roles(['operatorJwt'])]).toEqual([viewer, viewer]);
+    services.clear();
+    clock.advance(499);
+    expect(await roles()).toEqual(viewer);
+    callers.control(control);
+    for (const scheme of route.auth)
+      await expect(roles([scheme])).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  it('have the new roles after they changed', async () => {
+    const { callers, services, served, roles } = account();
+    expect(await roles()).toEqual(viewer);
+    services.set(tokenHash, { ...served, account: { ...served.account, roles: memberRoles } });
+    callers.control({ kind: 'user_roles_changed', userId: 'account-1' });
+    expect(await roles()).toEqual(memberRoles);
+  });
+
+  it('revoked while being read are read again, and are not remembered', async () => {
+    const { callers, services, roles } = account();
+    const byHash = services.get.bind(services);
+    let reads = 0;
+    services.get = (hash) => {
+      const found = byHash(hash);
+      if (++reads > 1) return found;
+      services.clear();
+      callers.control({ kind: 'login_ended', tokenHash });
+      return found;
+    };
+    await expect(roles()).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(roles()).rejects.toMatchObject({ code: 'unauthenticated' });
+  });
+
+  it('are taken while other logins end all the time', async () => {
+    const { callers, services, roles } = account();
+    const byHash = services.get.bind(services);
+    services.get = (hash) => {
+      callers.control({ kind: 'login_ended', tokenHash: 'another' });
+      return byHash(hash);
+    };
+    expect(await roles()).toEqual(viewer);
   });
 });
 

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { Streamed } from '../../src/http/contract/call.ts';
 import { createDownload } from '../../src/http/download.ts';
 import type { Sink } from '../../src/http/live/session.ts';
+import { HubError } from '../../src/shared/error.ts';
 import { ManualClock } from '../clock.ts';
 import { silentLog } from '../log.ts';
 import { asKey, edge, raw } from './fixtures.ts';
@@ -12,13 +13,14 @@ function download(
   source: AsyncIterator<string, unknown, undefined>,
   takes: number,
   keepalive: string | null = null,
+  mayContinue?: () => Promise<boolean>,
 ) {
   const clock = new ManualClock();
   const seen: string[] = [];
   let ended = 0;
   let room = takes;
   const session = createDownload(
-    { pieces: source, keepalive, ended: () => ended++ },
+    { pieces: source, keepalive, ended: () => ended++, ...(mayContinue ? { mayContinue } : {}) },
     { clock, log: silentLog },
   );
   const sink: Sink = {
@@ -102,6 +104,60 @@ it('of a client that left reads nothing more, attached or not', async () => {
   expect([read, d.ended(), d.seen]).toEqual([0, 1, []]);
 });
 
+/** Pieces that a test hands over. */
+function handed() {
+  const waiting: ((value: string) => void)[] = [];
+  const source = {
+    next: () =>
+      new Promise<IteratorResult<string, undefined>>((resolve) =>
+        waiting.push((value) => resolve({ value, done: false })),
+      ),
+  };
+  const hand = async (piece: string): Promise<void> => {
+    waiting.shift()?.(piece);
+    await settled();
+  };
+  return { source, hand };
+}
+
+it('is cut within a second after its caller lost the right to read, before its next piece', async () => {
+  let questions = 0;
+  let isAllowed = true;
+  const { source, hand } = handed();
+  const d = download(source, 9, null, async () => {
+    questions++;
+    return isAllowed;
+  });
+  d.session.attach(d.sink);
+  await hand('a');
+  isAllowed = false;
+  d.clock.advance(999);
+  await hand('b');
+  expect([d.seen, questions]).toEqual([['a', 'b'], 0]);
+  d.clock.advance(1);
+  await hand('c');
+  expect([d.seen, questions, d.ended()]).toEqual([['a', 'b', 'cut'], 1, 1]);
+});
+
+it('is asked about once a second, and goes on while the store has no answer', async () => {
+  let questions = 0;
+  const answers = [true, null, false];
+  const { source, hand } = handed();
+  const d = download(source, 99, null, async () => {
+    const answer = answers[questions++];
+    if (answer === null) throw new HubError('unavailable', 'the store is away');
+    return answer ?? true;
+  });
+  d.session.attach(d.sink);
+  for (const piece of 'abcdef') {
+    await hand(piece);
+    d.clock.advance(500);
+  }
+  expect([d.seen.join(''), questions]).toEqual(['abcdef', 2]);
+  await hand('g');
+  expect([d.seen.join(''), questions]).toEqual(['abcdefcut', 3]);
+});
+
 it('with keepalives sends one every 15 s for which the source has nothing, and none after its end', async () => {
   const waiting: ((value: string | null) => void)[] = [];
   const next = () => new Promise<string | null>((resolve) => waiting.push(resolve));
@@ -149,4 +205,27 @@ it('of a route sends its keepalives', async () => {
   clock.advance(1);
   expect(sent).toEqual([': keepalive\n\n']);
   response.live?.gone();
+});
+
+it('of a route is cut once its key is revoked', async () => {
+  const clock = new ManualClock();
+  const { source, hand } = handed();
+  const { pipeline, keys, key } = edge({
+    clock,
+    serve: { download: async () => new Streamed(source, { headers: {} }) },
+  });
+  const response = await pipeline.handle(raw('GET', '/api/v1/download', asKey));
+  const seen: string[] = [];
+  const sink = {
+    write: (piece: unknown) => seen.push(String(piece)) > 0,
+    end() {},
+    cut: () => seen.push('cut'),
+  };
+  response.live?.attach(sink);
+  clock.advance(1_000);
+  await hand('a');
+  keys.set(key.hash, { ...key, revokedAt: clock.now() });
+  clock.advance(1_000);
+  await hand('b');
+  expect(seen).toEqual(['a', 'cut']);
 });

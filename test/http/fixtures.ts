@@ -21,6 +21,7 @@ import { createMetrics } from '../../src/http/metrics.ts';
 import { createPipeline } from '../../src/http/pipeline.ts';
 import type { RawRequest, RawResponse } from '../../src/http/raw.ts';
 import type { Serve } from '../../src/http/serve.ts';
+import type { Served } from '../../src/http/service-tokens.ts';
 import { createMeters } from '../../src/hub/metrics/meters.ts';
 import { keyRoutes } from '../../src/key/console/routes.ts';
 import type { ApiKey } from '../../src/key/record.ts';
@@ -362,6 +363,7 @@ export function edge(
   const log = memoryLog();
   const broadcast = createLocalBroadcast({ clock, log });
   const keys = new Map<string, ApiKey>();
+  const services = new Map<string, Served>();
   const reads = { keys: 0, users: 0 };
   const used: { id: string; at: number }[] = [];
   const extended: number[] = [];
@@ -442,7 +444,7 @@ export function edge(
       },
     },
     serviceAccounts: {
-      getByHash: async () => null,
+      getByHash: async (hash) => services.get(hash) ?? null,
       used: async () => {},
     },
     users: {
@@ -556,6 +558,7 @@ export function edge(
     log,
     keys,
     key,
+    services,
     logins,
     people,
     reads,

@@ -27,7 +27,15 @@ const limits = {
   check: async () => {},
   takeBack: async () => {},
 };
-const request = { id: '', network: '', local: true, header: () => null, limits, newId: null };
+const request = {
+  id: '',
+  network: '',
+  local: true,
+  isFromForeignPage: false,
+  header: () => null,
+  limits,
+  newId: null,
+};
 
 it('says nothing but the status and whether it is set up', async () => {
   expect((await t.call('health')).body).toEqual({ status: 'ok', bootstrap_complete: false });

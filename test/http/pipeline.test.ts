@@ -300,6 +300,24 @@ describe('cross-origin requests', () => {
     response.live?.gone();
   });
 
+  it.each([
+    [{}, false],
+    [{ origin: 'http://evil.example' }, false],
+    [{ 'sec-fetch-site': 'none' }, false],
+    [{ 'sec-fetch-site': 'same-origin', origin: 'http://hub.lan' }, false],
+    [{ 'sec-fetch-site': 'same-site', origin: 'http://localhost:3000' }, false],
+    [{ 'sec-fetch-site': 'same-site', origin: 'http://localhost:4000' }, true],
+    [{ 'sec-fetch-site': 'cross-site', origin: 'http://evil.example' }, true],
+    [{ 'sec-fetch-site': 'cross-site', origin: 'null' }, true],
+    [{ 'sec-fetch-site': 'cross-site' }, true],
+  ])('with %o come from a foreign page: %s', async (headers: { [name: string]: string }, isForeign) => {
+    const { pipeline } = edge({
+      serve: { getValue: async (_input, _caller, { isFromForeignPage }) => ({ isFromForeignPage }) },
+    });
+    const response = await pipeline.handle(raw('GET', '/api/v1/sessions/a', { ...asKey, ...headers }));
+    expect(jsonOf(response)).toEqual({ isFromForeignPage: isForeign });
+  });
+
   it('from a plain page of the same host are not its own where the hub is on https', () => {
     const cors = createCors('https://hub.example', [], []);
     expect(cors.isOwn('http://hub.example', 'hub.example')).toBe(false);

@@ -53,6 +53,25 @@ it('counts every attempt of an address, right ones too, and says when to come ba
   expect(elsewhere.status).toBe(200);
 });
 
+it('neither takes nor counts what pages of other origins send, unless CORS_ORIGINS names them', async () => {
+  await hubWithUser({ loginAttempts: 5 });
+  const signIn = (headers: { [name: string]: string }, secret = password) =>
+    t.call('login', { body: { email, password: secret } }, undefined, { headers }).then(
+      ({ status }) => status,
+      ({ code }) => code,
+    );
+  const evil = { origin: 'https://evil.example' };
+  for (const site of ['cross-site', 'same-site', 'cross-site', 'same-site', 'cross-site', 'same-site'])
+    expect(await signIn({ 'sec-fetch-site': site, ...evil }, 'wrong')).toBe('origin_refused');
+  // The console, a program, an address that a person typed, and a page that CORS_ORIGINS names.
+  const own = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost:8000' };
+  const allowed = { 'sec-fetch-site': 'same-site', origin: 'http://localhost:3000' };
+  for (const headers of [own, {}, { 'sec-fetch-site': 'none' }, allowed])
+    expect(await signIn(headers)).toBe(200);
+  expect(await signIn(own, 'wrong')).toBe('unauthenticated');
+  expect(await signIn(own)).toBe('rate_limited');
+});
+
 it('signs out: the login is gone, every node hears of it, the cookie is cleared', async () => {
   await hubWithUser();
   const [cookie = ''] = (await t.call('login', { body: { email, password } })).cookies;

@@ -98,6 +98,8 @@ export interface Request {
   readonly network: string;
   /** True when it was sent on this machine itself: from loopback to a name of loopback, and forwarded by nobody. */
   readonly local: boolean;
+  /** True for what a page of another origin made a browser send, unless CORS_ORIGINS contains the origin. */
+  readonly isFromForeignPage: boolean;
   /** A request header, lower-case name. */
   header(name: string): string | null;
   /** Limits that the route declares, for what its handler counts. */

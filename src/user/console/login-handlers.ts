@@ -98,10 +98,12 @@ export function isFromOwnPage(hub: Hub, request: Request): boolean {
  * network opens could use up the sign-ins of that network.
  * @throws HubError origin_refused
  */
-export function refuseForeignPage(request: Request): void {
-  const site = request.header('sec-fetch-site');
-  if (site === null || site === 'same-origin' || site === 'none') return;
-  throw new HubError('origin_refused', 'The request comes from a page of another origin.');
+export function refuseForeignPage({ isFromForeignPage }: Request): void {
+  if (!isFromForeignPage) return;
+  throw new HubError(
+    'origin_refused',
+    'The request comes from a page of another origin. Use the console’s own page, or add the origin to CORS_ORIGINS.',
+  );
 }
 
 /** @throws HubError origin_refused */

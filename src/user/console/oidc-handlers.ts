@@ -30,13 +30,17 @@ function oidcOf({ app }: Hub): OidcLogins {
 const escaped = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Page for a person whose sign-in failed. */
-const pageOf = (message: string): string => `<!doctype html>
+/** Page for a person whose sign-in failed, or who is signed in and could not link an account. */
+function pageOf(message: string, isLinking: boolean): string {
+  const title = isLinking ? 'Account not linked' : 'Sign-in failed';
+  const page = isLinking ? 'console' : 'sign-in page';
+  return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>Sign-in failed</title></head>
-<body><main><h1>Sign-in failed</h1><p>${escaped(message)}</p>
-<p><a href="/dashboard/">Back to the sign-in page</a></p></main></body></html>
+<title>${title}</title></head>
+<body><main><h1>${title}</h1><p>${escaped(message)}</p>
+<p><a href="/dashboard/">Back to the ${page}</a></p></main></body></html>
 `;
+}
 
 /** One text for whatever does not fit. */
 const unconfirmed = 'The sign-in could not be confirmed, or took more than 10 minutes. Start again.';
@@ -66,7 +70,7 @@ export const oidc: Handlers<typeof oidcRoutes> = {
     const gone = stateCookie(hub, '', 0);
     const state = cookieOf(request.header('cookie'), stateName(hub));
     // No guess: any page can make a browser come here, without the cookie.
-    if (state === null) return new Reply(pageOf(unconfirmed), { status: 401, cookies: [gone] });
+    if (state === null) return new Reply(pageOf(unconfirmed, false), { status: 401, cookies: [gone] });
     await request.limits.count(limits.logins);
     try {
       const back = {
@@ -84,7 +88,7 @@ export const oidc: Handlers<typeof oidcRoutes> = {
       const isRefused = error.code === 'unauthenticated';
       // Nobody guessed: others of the same network go on signing in.
       if (!isRefused) await request.limits.takeBack(limits.logins);
-      return new Reply(pageOf(isRefused ? unconfirmed : error.message), {
+      return new Reply(pageOf(isRefused ? unconfirmed : error.message, logins.isLinking(state)), {
         status: isRefused ? 401 : error.code === 'conflict' ? 409 : error.code === 'unavailable' ? 503 : 403,
         cookies: [gone],
       });

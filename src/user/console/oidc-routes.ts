@@ -85,6 +85,13 @@ export const oidcRoutes = routes({
     csrf: 'none',
     status: 200,
     audit: 'An ended session of the provider is recorded there; the sign-in is recorded here.',
-    errors: ['not_found', 'unauthenticated', 'payload_too_large', 'rate_limited', 'unavailable'],
+    errors: [
+      'not_found',
+      'unauthenticated',
+      'origin_refused',
+      'payload_too_large',
+      'rate_limited',
+      'unavailable',
+    ],
   },
 });

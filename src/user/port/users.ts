@@ -16,7 +16,7 @@ export interface UserStore {
   listUsers(tenantId: string, page: PageRequest): Promise<Page<User>>;
   /**
    * Replaces a user's roles; `last_admin`: nothing changed, and a tenant never loses its last one, whatever is asked at
-   * once. An invited admin who has not come yet counts only beside another of them.
+   * once. An invited admin who has not come yet is no other admin, unless the user is invited as well.
    * @param evenLastAdmin true where the identity provider decides about roles
    */
   updateRoles(

@@ -43,6 +43,8 @@ export interface OidcLogins {
    * @throws HubError unauthenticated when anything does not fit; conflict, forbidden with a text for the person
    */
   finish(back: ReturnedBrowser, origin: Origin): Promise<FinishedSignIn>;
+  /** True for the state of a person who links an account. */
+  isLinking(state: string): boolean;
   /** Ends the logins that a logout token names. @throws HubError unauthenticated */
   loggedOut(logoutToken: string): Promise<void>;
 }
@@ -86,6 +88,8 @@ export const createOidcLogins = (ports: Ports): OidcLogins => ({
     };
     return { url: await provider.begin(redirectUri(ports), request), state: sealState(ports, state) };
   },
+
+  isLinking: (state) => typeof readState(ports, state)?.linkTo === 'string',
 
   finish: (back, origin) => counted(ports.meters, 'oidc', finish(ports, back, origin)),
 
@@ -140,11 +144,16 @@ async function link(ports: Ports, user: User, subject: string): Promise<void> {
     linkedAt: ports.clock.now(),
   };
   const isLinked = (await noteOf(ports, user, 'user.linked').identities.create(identity)) === 'created';
-  if (isLinked) return;
-  throw new HubError(
-    'conflict',
-    'This account of the identity provider belongs to another person of this hub, or you have another account there.',
-  );
+  if (!isLinked) throw accountTaken();
+}
+
+/** Before anything changes. @throws HubError conflict for an account that cannot become this person's */
+async function requireLinkable(ports: Ports, person: User, subject: string): Promise<void> {
+  const { store, oidc } = ports;
+  const owner = await linkedUser(ports, subject);
+  const account = await store.identities.getOfUser(person.id);
+  const isSameAccount = account?.issuer === oidc.issuer && account.subject === subject;
+  if ((owner && owner.id !== person.id) || (account && !isSameAccount)) throw accountTaken();
 }
 
 /** Roles for a sign-in by these claims. @throws HubError forbidden */
@@ -212,6 +221,12 @@ async function createPerson(ports: Ports, claims: Claims, email: string | null):
   if (added !== 'created') throw emailTaken();
   return user;
 }
+
+const accountTaken = (): HubError =>
+  new HubError(
+    'conflict',
+    'This account of the identity provider belongs to another person of this hub, or you have another account there.',
+  );
 
 const lastAdmin = (): HubError =>
   new HubError(
@@ -304,7 +319,7 @@ async function finish(
   if (state.linkTo !== null) {
     const person = token === null ? null : await logins.getPerson(token);
     if (person?.id !== state.linkTo) throw refused();
-    await linkedUser(ports, subject);
+    await requireLinkable(ports, person, subject);
     const roles = await rolesNow(ports, person, claims);
     // Less than now is given before the link: the refusal for the last admin leaves everything as it was.
     const user = isAdmin(roles) ? person : await withRoles(ports, person, roles, false);

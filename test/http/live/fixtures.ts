@@ -111,7 +111,13 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
   const broadcast = createLocalBroadcast({ clock, log });
   const { seen, handlers } = recordingStreams();
   const budgets = createBudgets();
-  const standing = { asked: [] as string[], gone: new Set<string>(), away: false };
+  const standing = {
+    asked: [] as string[],
+    gone: new Set<string>(),
+    /** True for a caller beside those whose hash is gone. */
+    isRefused: (_caller: LiveCaller): boolean => false,
+    away: false,
+  };
   const live = createLive({
     broadcast,
     ...(events ? { events } : {}),
@@ -124,7 +130,7 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
       const hash = caller.kind === 'key' ? caller.keyHash : caller.kind === 'user' ? caller.tokenHash : '';
       standing.asked.push(hash);
       if (standing.away) throw new Error('no answer');
-      return !standing.gone.has(hash);
+      return !standing.gone.has(hash) && !standing.isRefused(caller);
     },
   });
   broadcast.onControl((message) => live.control(message));
@@ -139,6 +145,8 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
       /** The bundle that the agent is assigned. */
       assigned?: string;
       dashboard?: boolean;
+      /** Of a dashboard. Default: a user. */
+      caller?: Exclude<LiveCaller, { kind: 'key' }>;
       codec?: Codec;
       lastEventId?: string;
       keyHash?: string;
@@ -152,23 +160,32 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
     } = {},
   ): Promise<{ session: Session; socket: FakeSocket; id: string }> {
     const id = `c${++count}`;
-    const caller: LiveCaller = options.dashboard
-      ? { kind: 'user', userId: 'u1', tenantId: 't1', email: 'a@b.c', roles: memberRoles, tokenHash: 'login' }
-      : {
-          kind: 'key',
-          keyId: 'k1',
-          keyPrefix: 'svk_',
-          keyHash: options.keyHash ?? 'key',
-          tenantId: options.tenant ?? 't1',
-          env: options.env ?? 'production',
-          agentId: options.agent ?? 'default',
-          agentPattern: null,
-          expiresAt: options.expiresAt ?? null,
-          network: '203.0.113.9',
-        };
+    const caller: LiveCaller =
+      options.caller ??
+      (options.dashboard
+        ? {
+            kind: 'user',
+            userId: 'u1',
+            tenantId: 't1',
+            email: 'a@b.c',
+            roles: memberRoles,
+            tokenHash: 'login',
+          }
+        : {
+            kind: 'key',
+            keyId: 'k1',
+            keyPrefix: 'svk_',
+            keyHash: options.keyHash ?? 'key',
+            tenantId: options.tenant ?? 't1',
+            env: options.env ?? 'production',
+            agentId: options.agent ?? 'default',
+            agentPattern: null,
+            expiresAt: options.expiresAt ?? null,
+            network: '203.0.113.9',
+          });
     const admitted =
-      caller.kind === 'user'
-        ? await handlers.admitDashboard(caller, {}, id)
+      caller.kind !== 'key'
+        ? await handlers.admitDashboard(caller as Extract<LiveCaller, { kind: 'user' }>, {}, id)
         : await handlers.admitAgent(
             caller,
             { env: caller.env, ...(options.bundle === undefined ? {} : { bundle_name: options.bundle }) },

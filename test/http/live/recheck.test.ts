@@ -1,5 +1,7 @@
 // Streams whose key was revoked, or whose login ended, while this node could not be told.
 import { describe, expect, it } from 'vitest';
+import type { LiveCaller } from '../../../src/http/live/stream.ts';
+import { adminRoles, isAdmin, memberRoles } from '../../../src/shared/env-roles.ts';
 import { settled } from '../../clock.ts';
 import { hub } from './fixtures.ts';
 
@@ -26,6 +28,48 @@ describe('streams whose revocation was missed', () => {
     await settled();
     expect(h.standing.asked).toHaveLength(120);
     expect(new Set(h.standing.asked).size).toBe(120);
+  });
+
+  it('end although another stream of their login has the roles of now', async () => {
+    const h = hub();
+    const user = { kind: 'user', userId: 'u1', tenantId: 't1', email: 'a@b.c', tokenHash: 'login' } as const;
+    const stale = await h.open({ caller: { ...user, roles: adminRoles } });
+    for (let i = 0; i < 3; i++) await h.open({ caller: { ...user, roles: memberRoles } });
+    const other = await h.open({ caller: { ...user, roles: memberRoles, tokenHash: 'another' } });
+    h.standing.isRefused = (caller) => caller.kind === 'user' && isAdmin(caller.roles);
+    h.live.control({ kind: 'missed' });
+    await settled();
+    expect([stale.socket.over, other.socket.over]).toEqual(['ended', null]);
+    expect(h.standing.asked.toSorted()).toEqual(['another', 'login', 'login']);
+  });
+
+  it('end with their tenant, also those by a token that ends by itself', async () => {
+    const h = hub();
+    const operator = (
+      tenantId: string,
+      subject: string,
+    ): Extract<LiveCaller, { kind: 'hostedOperator' }> => ({
+      kind: 'hostedOperator',
+      tenantId,
+      issuer: 'https://issuer.example',
+      subject,
+      display: subject,
+      roles: memberRoles,
+      loginHash: null,
+      expiresAt: Number.MAX_SAFE_INTEGER,
+    });
+    const closed = [
+      await h.open({ caller: operator('t1', 'ann') }),
+      await h.open({ caller: operator('t1', 'bob') }),
+    ];
+    const open = await h.open({ caller: operator('t2', 'cyd') });
+    h.standing.isRefused = ({ tenantId }) => tenantId === 't1';
+    h.live.control({ kind: 'interruption' });
+    await settled();
+    expect(closed.map(({ socket }) => socket.over)).toEqual(['ended', 'ended']);
+    expect(open.socket.over).toBeNull();
+    expect(h.live.counts().ended).toEqual({ tenant_suspended: 2 });
+    expect(h.standing.asked).toHaveLength(2);
   });
 
   it('stay while the store has no answer, and are asked about until it has', async () => {
