@@ -335,8 +335,9 @@ class RequestCallers implements Callers {
         presented: (headers) => bearer(headers.get('authorization') ?? '') !== null,
         attempted: () => false,
         identify: async (headers, network) => {
-          // A token can be guessed at: guesses are counted before it is compared.
-          await this.#options.operatorGuess(network);
+          // A token can be guessed at: guesses are counted before it is compared. Any page can send a request without
+          // one.
+          if (bearer(headers.get('authorization') ?? '') !== null) await this.#options.operatorGuess(network);
           const caller = this.#byOperatorToken(headers);
           await this.#options.rightOperatorToken?.(network);
           return { caller, cookie: null };

@@ -52,8 +52,8 @@ export const liesWithin = (path: string, boundary: string): boolean =>
 export const climbs = (path: string): boolean => path.includes('..') && path.split('/').includes('..');
 
 /**
- * True if a path goes up from a variable, from a user's folder, or past the home folder. A shell expands these names and
- * most tools do not, so each opens another file.
+ * True if a path goes up from a variable, from a user's folder, or past the home folder. A shell expands these names
+ * and most tools do not, so each opens another file.
  */
 export const climbsFromUnknown = (path: string): boolean =>
   /^[~$]/.test(path) && climbs(path) && !(path.startsWith('~/') && liesWithin(lexicalPath(path), '/~'));
