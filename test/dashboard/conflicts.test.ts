@@ -2,6 +2,7 @@
 // changes is no conflict.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { starterRuleset } from '../../src/dashboard/pages/contracts/starters.ts';
 import { accessible, go, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -29,7 +30,10 @@ async function missChange(
   let misses = 0;
   let isAway = true;
   page.on('request', (request) => {
-    if (request.method() !== 'GET' && /\/deploy|\/assignment-rules\/|\/contracts\//.test(request.url()))
+    if (
+      request.method() !== 'GET' &&
+      /\/(deploy|(assignment-rules|contracts|rulesets)\/)/.test(request.url())
+    )
       isAway = false;
   });
   await page.unroute(address);
@@ -129,6 +133,52 @@ describe('an assignment rule', () => {
     await send(path, { priority: 7 }, 'PATCH');
     await form.getByRole('button', { name: 'Load saved version' }).click();
     await expect.poll(() => form.getByLabel('Priority').inputValue()).toBe('7');
+    noFaults(visit);
+    await visit.context.close();
+  });
+});
+
+describe('a ruleset', () => {
+  const name = /name: (.+)/.exec(starterRuleset)?.[1] ?? '';
+  const upload = (text: string) => send('/api/v1/bundles', { yaml_content: `${starterRuleset}# ${text}\n` });
+  const newest = async () => {
+    const { version } = (await hub.call('GET', `/api/v1/bundles/${name}`, { cookie })).body[0];
+    return (await hub.call('GET', `/api/v1/bundles/${name}/${version}/yaml`, { cookie })).body;
+  };
+
+  it('is saved over the version that its text is based on', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const form = page.getByRole('dialog', { name: 'Edit ruleset' });
+    const editor = form.getByRole('textbox', { name: 'Ruleset as YAML' });
+    const save = form.getByRole('button', { name: 'Save ruleset' });
+    const notice = form.getByText('Another user saved this ruleset');
+    const write = async (line: string): Promise<void> => {
+      await editor.click();
+      await page.keyboard.press('ControlOrMeta+Home');
+      await page.keyboard.insertText(`${line}\n`);
+    };
+    await upload('the first');
+    await page.goto(`/dashboard/rulesets/${name}`);
+    await page.getByRole('button', { name: 'Edit as new version' }).click();
+    await write('# mine');
+    await upload('theirs');
+    await notice.waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    await form.getByRole('button', { name: 'Keep my changes' }).click();
+    await notice.waitFor({ state: 'detached' });
+    // The page misses the next version.
+    await missChange(page, `**/v1/rulesets/${name}`, () => upload('also theirs'));
+    expect(await notice.count()).toBe(0);
+    await save.click();
+    await notice.waitFor();
+    expect(await newest()).toContain('# also theirs');
+    await form.getByRole('button', { name: 'Load saved version' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await write('# again');
+    await save.click();
+    await form.waitFor({ state: 'hidden' });
+    expect(await newest()).toMatch(/^# again\n(?!# mine)[\s\S]*# also theirs/);
     noFaults(visit);
     await visit.context.close();
   });
