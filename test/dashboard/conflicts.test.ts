@@ -87,6 +87,30 @@ describe('a deploy', () => {
     noFaults(visit);
     await visit.context.close();
   });
+
+  it('follows an undeployment, and a deployment after it', async () => {
+    const deploy = (version: number) => send(`/api/v1/bundles/shop/${version}/deploy`, { env: 'staging' });
+    const undeploy = () => send('/api/v1/deployments/current?bundle_name=shop&env=staging', {}, 'DELETE');
+    await deploy(1);
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const plan = page.getByRole('region', { name: /^Change shop.* in staging$/ });
+    const notice = plan.getByText('The document of staging changed while this page was open.');
+    await page.goto('/dashboard/changes/new?bundle=shop&version=3&env=staging');
+    await plan.getByText('Changes from v1, deployed to staging').waitFor();
+    await undeploy();
+    await plan.getByText('no bundle is deployed to staging').waitFor();
+    await plan.getByRole('button', { name: 'Use new difference' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await deploy(2);
+    await plan.getByText('Changes from v2, deployed to staging').waitFor();
+    await undeploy();
+    await notice.waitFor({ state: 'detached' });
+    await plan.getByRole('button', { name: 'Deploy v3 to staging' }).click();
+    await page.getByText('shop v3 is deployed to staging.').waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
 });
 
 describe('an assignment rule', () => {
