@@ -70,6 +70,40 @@ describe('the channels page', () => {
     await visit.context.close();
   });
 
+  it('saves the fields that its person changed, beside those of another person', async () => {
+    const { body: channel } = await hub.call('POST', '/api/v1/notifications/channels', {
+      cookie,
+      body: {
+        ...{ name: 'shared', channel_type: 'webhook', config: { url: `${receiver.url}/first` } },
+        filters: { environments: ['staging'], agent_patterns: ['shop-*'] },
+      },
+    });
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const save = async (): Promise<object> => {
+      const saved = page.waitForResponse((one) => one.request().method() === 'PUT');
+      await page.getByRole('button', { name: 'Save channel' }).click();
+      await page.getByText('Channel saved.').first().waitFor();
+      return (await saved).json();
+    };
+    await page.goto(`/dashboard/admin/channels/${channel.id}`);
+    await page.getByLabel('Agents').fill('ci-*');
+    const change = {
+      name: 'theirs',
+      config: { url: `${receiver.url}/second` },
+      filters: { environments: ['production'], agent_patterns: ['shop-*'] },
+    };
+    const path = `/api/v1/notifications/channels/${channel.id}`;
+    expect((await hub.call('PUT', path, { cookie, body: change })).status).toBe(200);
+    const filters = { environments: ['production'], agent_patterns: ['ci-*'] };
+    expect(await save()).toMatchObject({ ...change, filters });
+    await page.getByLabel('Secret').fill('a secret of ours');
+    expect(await save()).toMatchObject({ name: 'theirs', config: change.config, filters });
+    expect((await hub.call('DELETE', path, { cookie })).status).toBe(204);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   itAtNight(
     'signs with the secret it has after a change that left the secret alone, whoever replaced it meanwhile',
     async () => {

@@ -2,6 +2,7 @@
 // changes is no conflict.
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { starterRuleset } from '../../src/dashboard/pages/contracts/starters.ts';
 import { accessible, go, noFaults, view } from './browser.ts';
 import { tenantOfFile } from './file-hub.ts';
 import { library } from './seed.ts';
@@ -29,7 +30,10 @@ async function missChange(
   let misses = 0;
   let isAway = true;
   page.on('request', (request) => {
-    if (request.method() !== 'GET' && /\/deploy|\/assignment-rules\/|\/contracts\//.test(request.url()))
+    if (
+      request.method() !== 'GET' &&
+      /\/(deploy|(assignment-rules|contracts|rulesets)\/)/.test(request.url())
+    )
       isAway = false;
   });
   await page.unroute(address);
@@ -80,6 +84,30 @@ describe('a deploy', () => {
     await deploy.click();
     await page.getByText(new RegExp(`shop v\\d is deployed to ${env}\\.`)).waitFor();
     expect(await running()).toBeGreaterThan(2);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('follows an undeployment, and a deployment after it', async () => {
+    const deploy = (version: number) => send(`/api/v1/bundles/shop/${version}/deploy`, { env: 'staging' });
+    const undeploy = () => send('/api/v1/deployments/current?bundle_name=shop&env=staging', {}, 'DELETE');
+    await deploy(1);
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const plan = page.getByRole('region', { name: /^Change shop.* in staging$/ });
+    const notice = plan.getByText('The document of staging changed while this page was open.');
+    await page.goto('/dashboard/changes/new?bundle=shop&version=3&env=staging');
+    await plan.getByText('Changes from v1, deployed to staging').waitFor();
+    await undeploy();
+    await plan.getByText('no bundle is deployed to staging').waitFor();
+    await plan.getByRole('button', { name: 'Use new difference' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await deploy(2);
+    await plan.getByText('Changes from v2, deployed to staging').waitFor();
+    await undeploy();
+    await notice.waitFor({ state: 'detached' });
+    await plan.getByRole('button', { name: 'Deploy v3 to staging' }).click();
+    await page.getByText('shop v3 is deployed to staging.').waitFor();
     noFaults(visit);
     await visit.context.close();
   });
@@ -134,6 +162,52 @@ describe('an assignment rule', () => {
   });
 });
 
+describe('a ruleset', () => {
+  const name = /name: (.+)/.exec(starterRuleset)?.[1] ?? '';
+  const upload = (text: string) => send('/api/v1/bundles', { yaml_content: `${starterRuleset}# ${text}\n` });
+  const newest = async () => {
+    const { version } = (await hub.call('GET', `/api/v1/bundles/${name}`, { cookie })).body[0];
+    return (await hub.call('GET', `/api/v1/bundles/${name}/${version}/yaml`, { cookie })).body;
+  };
+
+  it('is saved over the version that its text is based on', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const form = page.getByRole('dialog', { name: 'Edit ruleset' });
+    const editor = form.getByRole('textbox', { name: 'Ruleset as YAML' });
+    const save = form.getByRole('button', { name: 'Save ruleset' });
+    const notice = form.getByText('Another user saved this ruleset');
+    const write = async (line: string): Promise<void> => {
+      await editor.click();
+      await page.keyboard.press('ControlOrMeta+Home');
+      await page.keyboard.insertText(`${line}\n`);
+    };
+    await upload('the first');
+    await page.goto(`/dashboard/rulesets/${name}`);
+    await page.getByRole('button', { name: 'Edit as new version' }).click();
+    await write('# mine');
+    await upload('theirs');
+    await notice.waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    await form.getByRole('button', { name: 'Keep my changes' }).click();
+    await notice.waitFor({ state: 'detached' });
+    // The page misses the next version.
+    await missChange(page, `**/v1/rulesets/${name}`, () => upload('also theirs'));
+    expect(await notice.count()).toBe(0);
+    await save.click();
+    await notice.waitFor();
+    expect(await newest()).toContain('# also theirs');
+    await form.getByRole('button', { name: 'Load saved version' }).click();
+    await notice.waitFor({ state: 'detached' });
+    await write('# again');
+    await save.click();
+    await form.waitFor({ state: 'hidden' });
+    expect(await newest()).toMatch(/^# again\n(?!# mine)[\s\S]*# also theirs/);
+    noFaults(visit);
+    await visit.context.close();
+  });
+});
+
 describe('a change that the page missed', () => {
   const refusal = 'Another user made a change first, so nothing was done.';
   const statusOf = async (path: string): Promise<number> => (await hub.call('GET', path, { cookie })).status;
@@ -144,17 +218,33 @@ describe('a change that the page missed', () => {
     const { page } = visit;
     const panel = page.getByRole('region', { name: /^Contract ask-before-deploy/ });
     const save = panel.getByRole('button', { name: 'Save as new version' });
+    const name = panel.getByLabel('Name', { exact: true });
+    const notice = panel.getByText('Another user saved this contract');
+    const keep = panel.getByRole('button', { name: 'Keep my changes' });
+    const update = (tag: string) => send(path, { tags: [tag] }, 'PUT');
     await page.goto('/dashboard/contracts/ask-before-deploy');
     await panel.getByRole('button', { name: 'Edit contract' }).click();
-    await panel.getByLabel('Name', { exact: true }).fill('Ask first');
-    await missChange(page, '**/contracts/ask-before-deploy', () => send(path, { tags: ['theirs'] }, 'PUT'));
+    await name.fill('Ask later');
+    await update('first');
+    await notice.waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    await panel.getByRole('button', { name: 'Load saved version' }).click();
+    await notice.waitFor({ state: 'detached' });
+    expect(await panel.getByLabel('Tags').inputValue()).toBe('first');
+    await expect.poll(() => drafts(page)).toEqual([]);
+    await name.fill('Ask first');
+    await update('second');
+    await keep.click();
+    await missChange(page, '**/contracts/ask-before-deploy', () => update('third'));
+    expect(await notice.count()).toBe(0);
     await save.click();
-    await panel.getByText(refusal).waitFor();
-    await panel.getByText('Another user saved a newer version.').waitFor();
-    expect((await hub.call('GET', path, { cookie })).body).toMatchObject({ tags: ['theirs'] });
+    await notice.waitFor();
+    expect((await hub.call('GET', path, { cookie })).body).toMatchObject({ tags: ['third'] });
+    await keep.click();
     await save.click();
     await page.getByText('New version of ask-before-deploy saved.').waitFor();
-    expect((await hub.call('GET', path, { cookie })).body).toMatchObject({ name: 'Ask first' });
+    const saved = (await hub.call('GET', path, { cookie })).body;
+    expect(saved).toMatchObject({ name: 'Ask first', tags: ['first'] });
     noFaults(visit);
     await visit.context.close();
   });

@@ -194,3 +194,49 @@ it('takes a group back by a key, and drops a decision with the connection', asyn
   noFaults(visit);
   await visit.context.close();
 });
+
+it('opens no call that another query or environment does not match, and keeps the focus in the query', async () => {
+  const [id = ''] = await askMany('narrowed', 2, 300);
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const query = page.getByRole('combobox', { name: 'Query' });
+  const environment = page.getByRole('radiogroup', { name: 'Environment' });
+  const selectAll = page.getByText(/^Select all/);
+  const open = card(page);
+  const text = 'tool:narrowed args.amount:>100';
+  const search = async (): Promise<void> => {
+    await query.fill(text);
+    await query.press('Enter');
+  };
+  const hasFocus = (): Promise<boolean> => query.evaluate((field) => field === document.activeElement);
+  // The first call is open on its own, then by its address.
+  for (const address of ['', `?id=${id}`]) {
+    await page.goto(`/dashboard/inbox${address}`);
+    await open.getByText('narrowed number 0').waitFor();
+    await open.getByRole('textbox', { name: 'Reason' }).fill('not yet');
+    await search();
+    await open.getByText('narrowed number 1').waitFor();
+    expect(new URL(page.url()).searchParams.get('id')).toBe(null);
+    expect(await selectAll.count()).toBe(0);
+    await page.keyboard.press('d');
+    expect(await query.inputValue()).toBe(`${text}d`);
+    await page.getByRole('button', { name: 'Clear query' }).click();
+    await selectAll.waitFor();
+    expect(await hasFocus()).toBe(true);
+  }
+  await page.goto(`/dashboard/inbox?id=${id}`);
+  await open.getByRole('textbox', { name: 'Reason' }).fill('not yet');
+  await environment.getByRole('radio', { name: 'Production' }).check({ force: true });
+  await page.getByText('No pending approvals', { exact: true }).waitFor();
+  expect(await open.count()).toBe(0);
+  await environment.getByRole('radio', { name: 'Staging' }).check({ force: true });
+  await open.getByText('narrowed number 0').waitFor();
+  expect(await open.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('not yet');
+  // Back replaces the text in the bar.
+  await search();
+  await open.getByText('narrowed number 1').waitFor();
+  await page.goBack();
+  await expect.poll(() => query.inputValue()).toBe('');
+  noFaults(visit);
+  await visit.context.close();
+});

@@ -95,6 +95,51 @@ it('invites a user, who chooses a password behind the link, and whose roles and 
   await visit.context.close();
 });
 
+it('saves the roles of a user over those that its form is based on', async () => {
+  const email = 'roles@example.com';
+  const { body: user } = await hub.call('POST', '/api/v1/users', {
+    cookie,
+    body: { email, password: 'correct horse battery', roles: [{ role: 'viewer', env: '*' }] },
+  });
+  const grant = async (env: string): Promise<void> => {
+    const body = { roles: [{ role: 'approver', env }] };
+    const { status } = await hub.call('PATCH', `/api/v1/users/${user.user_id}`, { cookie, body });
+    expect(status).toBe(200);
+  };
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const dialog = page.getByRole('dialog', { name: `Roles of ${email}` });
+  const notice = dialog.getByText("Another user saved this user's roles");
+  const save = dialog.getByRole('button', { name: 'Save roles' });
+  await page.goto('/dashboard/admin/people');
+  const open = page.getByRole('button', { name: `Change roles of ${email}` });
+  await open.waitFor();
+  await grant('staging');
+  await open.click();
+  await expect.poll(() => dialog.getByLabel('Staging').inputValue()).toBe('approver');
+  await dialog.getByLabel('Staging').selectOption('operator');
+  await grant('production');
+  await save.click();
+  await notice.waitFor();
+  await expect.poll(() => save.isDisabled()).toBe(true);
+  await accessible(page);
+  await dialog.getByRole('button', { name: 'Load saved version' }).click();
+  await notice.waitFor({ state: 'detached' });
+  expect(await dialog.getByLabel('Production').inputValue()).toBe('approver');
+  await dialog.getByLabel('Production').selectOption('operator');
+  await grant('development');
+  await save.click();
+  await dialog.getByRole('button', { name: 'Keep my changes' }).click();
+  await save.click();
+  await dialog.waitFor({ state: 'hidden' });
+  const users = (await hub.call('GET', '/api/v1/users', { cookie })).body;
+  expect(users.find((one: { readonly email: string }) => one.email === email).roles).toEqual([
+    { role: 'operator', env: 'production' },
+  ]);
+  noFaults(visit);
+  await visit.context.close();
+});
+
 it('lists no sessions that a new password or a new link ended', async () => {
   const body = { email: 'renewed@example.com', password: 'correct horse battery' };
   await hub.call('POST', '/api/v1/users', { cookie, body });

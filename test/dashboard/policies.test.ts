@@ -277,9 +277,12 @@ itAtNight(
     await editor.getByText('Kept').waitFor();
     // Another person saves first.
     await must('PUT', '/api/v1/contracts/watch-refunds', { name: 'Renamed meanwhile' });
-    await panel.getByText(/^Another user saved a newer version/).waitFor();
+    await panel.getByText('Another user saved this contract').waitFor();
     await accessible(page);
-    await panel.getByRole('button', { name: 'Save as new version' }).click();
+    const save = panel.getByRole('button', { name: 'Save as new version' });
+    expect(await save.isDisabled()).toBe(true);
+    await panel.getByRole('button', { name: 'Keep my changes' }).click();
+    await save.click();
     const saved = panel.getByRole('region', { name: 'Saved version' });
     await saved.getByText(/^Version 3 is saved/).waitFor();
     await saved.getByRole('link', { name: 'and 1 more' }).waitFor();

@@ -72,11 +72,13 @@ export function useHostedAction<N extends HostedOperation>(
   refreshes: readonly HostedOperation[] = [],
   onSuccess?: () => void,
 ) {
+  const reload = (): void => refresh(refreshes);
   return usePageMutation<HostedReply<N>, HostedInput>(
     (input) => callHosted(operation, input),
     () => {
-      refresh(refreshes);
+      reload();
       onSuccess?.();
     },
+    reload,
   );
 }

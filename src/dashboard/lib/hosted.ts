@@ -39,6 +39,8 @@ export interface HostedInput {
   readonly query?: { readonly [name: string]: Text | readonly string[] };
   /** A document, sent unchanged. */
   readonly yaml?: string;
+  /** Tag of the state that a write replaces. For another state the hub answers 412 and changes nothing. */
+  readonly ifMatch?: string;
 }
 
 let token: Reply<'exchangeLogin'> | null = null;
@@ -77,6 +79,7 @@ export async function callHostedPage<N extends HostedOperation>(
       headers: {
         Authorization: `Bearer ${await bearer()}`,
         ...(input.yaml === undefined ? {} : { 'Content-Type': 'application/x-yaml' }),
+        ...(input.ifMatch === undefined ? {} : { 'If-Match': `"${input.ifMatch}"` }),
       },
       ...(input.yaml === undefined ? {} : { body: input.yaml }),
       // The token identifies the person, so no cookie is sent.

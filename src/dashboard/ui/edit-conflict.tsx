@@ -30,7 +30,7 @@ export const EditConflict = ({ noun, savedAt, onLoad, onKeep }: EditConflictProp
           <Time at={savedAt} />
         </>
       )}
-      . Your changes below are not saved. Load the saved version, or keep your changes.
+      . Your changes are not saved. Load the saved version, or keep your changes.
     </p>
   </Notice>
 );

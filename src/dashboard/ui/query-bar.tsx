@@ -1,7 +1,7 @@
 // The query bar: the text that filters a page, completions for its fields and values, and its first mistake. A text
 // with a mistake is not sent.
 import { Autocomplete } from '@base-ui/react/autocomplete';
-import { type ComponentProps, type JSX, useId, useRef, useState } from 'react';
+import { type ComponentProps, type JSX, useEffect, useId, useRef, useState } from 'react';
 import { displayWord } from '../../../packages/agent/src/rules/state-words.ts';
 import { parseQuery } from '../../event/rules/query/parse.ts';
 import { valueTerm } from '../../event/rules/query/print.ts';
@@ -24,9 +24,6 @@ export interface QueryBarProps {
   /** Called with the text that a person begins or changes; with null when the person leaves or submits it. */
   readonly onText?: (text: string | null) => void;
 }
-
-/** Another query in the address, from a facet or from Back, replaces the typed text. */
-export const QueryBar = (props: QueryBarProps): JSX.Element => <Bar key={props.query.text} {...props} />;
 
 /** Buttons that put words of the field `is` into the query, or take them out. */
 export function StateTerms({
@@ -81,9 +78,32 @@ function Problem({ id, text, position, length, expected }: ProblemProps): JSX.El
   );
 }
 
-function Bar({ language, query, placeholder, values = noValues, onText }: QueryBarProps): JSX.Element {
-  const { text: applied, change } = query;
+/** The text in the bar. Another query in the address, from a facet or from Back, replaces it. */
+function useText({ text: applied, change }: PageQuery) {
   const [text, setText] = useState(applied);
+  const sent = useRef(applied);
+  useEffect(() => {
+    if (sent.current === applied) return;
+    sent.current = applied;
+    setText(applied);
+  }, [applied]);
+  /** The field keeps its focus: without it, the next letters would be commands. */
+  const submit = (next: string): void => {
+    sent.current = next;
+    setText(next);
+    if (next !== applied) change(next);
+  };
+  return { text, setText, submit };
+}
+
+export function QueryBar({
+  language,
+  query,
+  placeholder,
+  values = noValues,
+  onText,
+}: QueryBarProps): JSX.Element {
+  const { text, setText, submit } = useText(query);
   const [open, setOpen] = useState(false);
   const highlighted = useRef<Completion | undefined>(undefined);
   const field = useRef<HTMLInputElement>(null);
@@ -108,7 +128,7 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
     } else if (event.key === 'Enter' && highlighted.current === undefined) {
       setOpen(false);
       onText?.(null);
-      if (problem === null && text.trim() !== applied) change(text.trim());
+      if (problem === null) submit(text.trim());
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -155,8 +175,10 @@ function Bar({ language, query, placeholder, values = noValues, onText }: QueryB
               kind="quiet"
               aria-label="Clear query"
               onClick={() => {
-                setText('');
-                change('');
+                // This button goes with the text.
+                field.current?.focus();
+                onText?.('');
+                submit('');
               }}
             >
               <Icon name="x" />

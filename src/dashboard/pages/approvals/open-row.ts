@@ -4,12 +4,11 @@ import { useFilters } from '../../lib/search.ts';
 import { useStore } from '../../lib/store.ts';
 import { useNarrow, usePhone } from '../../ui/narrow.ts';
 import { type Approval, decisions, statusOf } from './model.ts';
-import { useOutcome, useQueue } from './queue-state.ts';
+import { type QueueAnswer, useOutcome, useQueue, useUnlisted } from './queue-state.ts';
 import { sectionsOf, useHubGroups } from './sections.ts';
 import { useSnoozed } from './snooze.tsx';
 
-export interface QueueRows {
-  readonly list: readonly Approval[];
+export interface QueueRows extends QueueAnswer {
   readonly narrowed: boolean;
   /** The snoozed calls. */
   readonly isSnoozed: boolean;
@@ -24,18 +23,19 @@ export interface QueueRows {
  * It also stays open after a decision.
  */
 export function useOpenRow(
-  { list, isSnoozed, isCut, narrowed, hasLeft }: QueueRows,
+  { isSnoozed, isCut, narrowed, hasLeft, ...answer }: QueueRows,
   passedId: string | undefined,
   heldIds: ReadonlySet<string>,
 ) {
-  const [{ id }] = useFilters();
+  const [{ id }, change] = useFilters();
+  useUnlisted(answer, id, () => change({ id: undefined }, true));
   const isPhone = usePhone();
   const narrow = useNarrow() && !isPhone;
   const decisionsById = useStore(decisions);
   const last = useRef<string | undefined>(undefined);
   const isAway = useSnoozed();
   const looked = [id ?? last.current, passedId];
-  const everyRow = useQueue(list, looked, (one) => isAway(one) === isSnoozed);
+  const everyRow = useQueue(answer, looked, (one) => isAway(one) === isSnoozed);
   const isOpen = (row: Approval): boolean =>
     statusOf(row, decisionsById) === 'pending' && !heldIds.has(row.id);
   const impliedIn = (rows: readonly Approval[]): Approval | undefined =>
@@ -43,7 +43,7 @@ export function useOpenRow(
       ? undefined
       : (rows.find((row) => row.id === last.current && !heldIds.has(row.id)) ?? rows.find(isOpen) ?? rows[0]);
   const candidate = everyRow.find((row) => row.id === id) ?? impliedIn(everyRow);
-  const current = useOutcome(candidate, list);
+  const current = useOutcome(candidate, answer.list);
   const isGone = current !== undefined && hasLeft(current);
   const queue = useMemo(
     () => (isGone ? everyRow.filter((row) => row.id !== current.id) : everyRow),

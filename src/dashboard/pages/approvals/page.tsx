@@ -32,13 +32,14 @@ function usePending(view: View, { text: q, problem }: PageQuery) {
   const query = { ...first.query, ...(text === '' ? {} : { q: text }) };
   const options = { laterQuery: laterPage, keep: true, enabled: problem === null };
   const pending = usePages('listApprovals', { query }, options);
-  const isOld = useIsOld(pending, `${env} ${text}`);
+  const question = `${env} ${text}`;
+  const isOld = useIsOld(pending, question);
   // Calls of another view do not open in this one.
   const isOfOther = useIsOld(pending, view === 'mine' ? 'mine' : 'all');
   const list = usePageRows(pending, ({ reply }) => reply);
   const stats = useCall('statsOverview', env ? { query: { env } } : undefined).data;
   const total = stats?.pending_approvals ?? null;
-  return { pending, isOld, isOfOther, list, total, isCut: pending.hasNextPage };
+  return { pending, question, isOld, isOfOther, list, total, isCut: pending.hasNextPage };
 }
 
 export default function Approvals(): JSX.Element {
@@ -46,7 +47,7 @@ export default function Approvals(): JSX.Element {
   const page = usePageQuery(inboxLanguage);
   const view = (filters.view ?? 'pending') as View;
   const { text: q, problem } = page;
-  const { pending, isOld, isOfOther, list, total, isCut } = usePending(view, page);
+  const { pending, question, isOld, isOfOther, list, total, isCut } = usePending(view, page);
   const isSnoozed = useSnoozed();
   const { user_id: me } = useSignedIn();
   const isWhole = !isCut && !isOld && q === '' && view !== 'mine' && pending.data !== undefined;
@@ -108,6 +109,8 @@ export default function Approvals(): JSX.Element {
                 <Queue
                   key={view}
                   list={visible}
+                  question={question}
+                  isOld={isOld}
                   narrowed={q !== '' || view === 'mine'}
                   empty={view === 'mine' && q === '' ? <NoneTaken /> : null}
                   isSnoozed={view === 'snoozed'}

@@ -11,16 +11,30 @@ function useSameRows(rows: readonly Approval[]): readonly Approval[] {
   return last.current;
 }
 
+/** The filters of the queue, and its answer. */
+export interface QueueAnswer {
+  readonly list: readonly Approval[];
+  /** Environment and query: equal for the same filters. */
+  readonly question: string;
+  /** The list belongs to the previous question. */
+  readonly isOld: boolean;
+}
+
 /**
  * The queue in its order, the same list until a row changes. An approval that is decided while it is open stays in its
- * place until the person selects another one: nothing may move under the pointer.
+ * place until the person selects another one, or asks another question: nothing may move under the pointer.
  */
 export function useQueue(
-  list: readonly Approval[],
+  { list, question, isOld }: QueueAnswer,
   looked: readonly (string | undefined)[],
   isShown: (row: Approval) => boolean,
 ): readonly Approval[] {
   const kept = useRef(new Map<string, Approval>());
+  const answered = useRef(question);
+  if (!isOld && answered.current !== question) {
+    answered.current = question;
+    kept.current.clear();
+  }
   const inList = new Map(list.map((one) => [one.id, one]));
   for (const [key, one] of kept.current) {
     const gone = !inList.has(key);
@@ -49,6 +63,28 @@ export function useOutcome(chosen: Approval | undefined, list: readonly Approval
     { enabled: isLost && decisions.get().get(chosen.id)?.state !== 'decided' },
   );
   return isLost && approvalQuery.data?.id === chosen.id ? approvalQuery.data : chosen;
+}
+
+/**
+ * Calls back after the answer to another question, if it does not contain the call that was open before.
+ * @param id the open call in the address
+ */
+export function useUnlisted(
+  { list, question, isOld }: QueueAnswer,
+  id: string | undefined,
+  onUnlisted: () => void,
+): void {
+  const open = useRef({ question, id });
+  /** The call that was open before the question; null after its answer. A link with a question has its own call. */
+  const earlierId = useRef<string | null>(null);
+  useEffect(() => {
+    if (open.current.question !== question) earlierId.current = open.current.id ?? null;
+    open.current = { question, id };
+    if (isOld || earlierId.current === null) return;
+    const isUnlisted = earlierId.current === id && !list.some((row) => row.id === id);
+    earlierId.current = null;
+    if (isUnlisted) onUnlisted();
+  });
 }
 
 export const decidedOf = (decision: Decision | undefined): Approval | null =>

@@ -123,12 +123,12 @@ function useDeploy(
 /** The document that runs, and whether it changed while the page was open. */
 function useBase(name: string, env: Environment) {
   const current = useCall('currentBundle', { params: { name }, query: { env } });
-  // A reload, or a failed one, keeps the earlier answer.
+  // A reload, or a failed one, keeps the earlier answer. After a 404, the cache keeps the document before it.
   const runsNone = useRef<Environment | null>(null);
   if (current.error?.status === 404) runsNone.current = env;
-  if (current.data) runsNone.current = null;
+  else if (current.data && !current.error) runsNone.current = null;
   const none = runsNone.current === env;
-  const before = current.data ? decode(current.data.yaml_bytes) : none ? '' : undefined;
+  const before = none ? '' : current.data && decode(current.data.yaml_bytes);
   const tag = none ? '0' : current.data?.revision_hash;
   return { current, none, before, ...useReviewed(tag, current.isFetching) };
 }

@@ -1,7 +1,8 @@
 // The form of a channel: name, type, the fields of that type, and the filters for approvals.
 import { type JSX, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
-import { useAction } from '../../lib/query.ts';
+import { usePageMutation } from '../../lib/mutation.ts';
+import { refresh, useAction } from '../../lib/query.ts';
 import { envs } from '../../lib/search.ts';
 import { Check, Field, Form, Select } from '../../ui/form.tsx';
 import {
@@ -13,8 +14,8 @@ import {
   filtersOf,
   filterTextOf,
   kinds,
-  textOf,
 } from './kinds.ts';
+import { saveChannel, textsOf } from './save.ts';
 
 /** @param of the channel to edit. Undefined: a new one */
 export function ChannelForm({
@@ -22,21 +23,22 @@ export function ChannelForm({
   onDone,
 }: Readonly<{ channel?: Channel; onDone: (channel: Channel) => void }>): JSX.Element {
   const make = useAction('createChannel', ['listChannels']);
-  const update = useAction('updateChannel', ['listChannels']);
-  const [name, setName] = useState(channel?.name ?? '');
+  const update = usePageMutation(saveChannel, () => refresh(['listChannels']));
+  const stored = channel && textsOf(channel);
+  const [name, setName] = useState(stored?.name ?? '');
   const [type, setType] = useState<ChannelType>(channel?.channel_type ?? 'webhook');
-  const before = channel ? textOf(channel.channel_type, channel.config) : {};
-  const [config, setConfig] = useState<ConfigText>(before);
-  const [filters, setFilters] = useState(filterTextOf(channel?.filters ?? null));
+  const [config, setConfig] = useState<ConfigText>(stored?.config ?? {});
+  const [filters, setFilters] = useState(stored?.filters ?? filterTextOf(null));
   const by = channel ? update : make;
   // A refusal of the channel's own settings begins with the field's name.
   const refused = /^config\.\w+/.exec(by.error?.message ?? '')?.[0];
   const errors = refused && by.error ? { [refused]: by.error.message } : by.error?.fields;
   const submit = (): void => {
-    const body = { name, config: configOf(type, config, before), filters: filtersOf(filters) };
-    if (channel) {
-      update.mutate({ params: { channel_id: channel.id }, body } as Input<'updateChannel'>, onDone);
-    } else make.mutate({ body: { ...body, channel_type: type } } as Input<'createChannel'>, onDone);
+    if (channel) update.mutate({ channel, texts: { name, config, filters } }, onDone);
+    else {
+      const body = { name, channel_type: type, config: configOf(type, config), filters: filtersOf(filters) };
+      make.mutate({ body } as Input<'createChannel'>, onDone);
+    }
   };
   return (
     <Form

@@ -15,13 +15,14 @@ import { ThingPage, useIds } from '../../ui/thing-page.tsx';
 import { Deliveries } from './deliveries.tsx';
 import { ChannelForm } from './form.tsx';
 import { type Channel, filterWords, kinds } from './kinds.ts';
+import { channelsInput } from './save.ts';
 
 /** Unsent messages that are counted: the longest page of their list. */
 const maxWaiting = 1_000;
 
 export default function ChannelPage(): JSX.Element {
   const { id } = useIds('id');
-  const channelsQuery = useCall('listChannels', { query: { limit: 1000 } });
+  const channelsQuery = useCall('listChannels', channelsInput);
   const channel = channelsQuery.data?.find((one) => one.id === id);
   return (
     <ThingPage

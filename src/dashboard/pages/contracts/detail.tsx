@@ -79,7 +79,8 @@ export function ContractDetail({
       {(contract) =>
         mode === 'edit' || mode === 'copy' ? (
           <ContractForm
-            contract={again === null ? contract : { ...contract, definition: again }}
+            contract={contract}
+            draft={again === null ? undefined : { ...contract, definition: again }}
             copy={mode === 'copy'}
             draftName={draftName[mode](id)}
             onClose={read}

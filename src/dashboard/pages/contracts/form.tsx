@@ -5,6 +5,7 @@ import { useDraft } from '../../lib/drafts.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
 import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
+import { EditConflict } from '../../ui/edit-conflict.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Field, Form, Select, useFields } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
@@ -23,13 +24,15 @@ export interface FormContract {
 
 interface SavedContract extends FormContract {
   readonly version: number;
+  /** Time of the version. */
+  readonly created_at: string;
 }
 
 export interface ContractFormProps {
-  /** Undefined for a new contract. */
+  /** The newest version; undefined for a new contract. */
   readonly contract?: SavedContract;
-  /** Initial content of a new contract. */
-  readonly draft?: FormContract;
+  /** Initial content in place of the contract's. */
+  readonly draft?: FormContract | undefined;
   /** The contract to copy into a new one. */
   readonly copy?: boolean;
   /** The environment of the draft's call. The form replays its calls at once. */
@@ -49,12 +52,44 @@ interface ContractDraft {
 
 const first = starters[0];
 
+/** The texts of the form, and the version that they are based on. */
+function useTexts({ contract, draft, copy = false, draftName }: ContractFormProps) {
+  const [kept, keep] = useDraft<ContractDraft>(draftName);
+  const [base, setBase] = useState(kept ? kept.base : contract?.version);
+  const [form, bind, setForm] = useFields(() => kept?.texts ?? textsOf(draft ?? contract, copy));
+  const [initial, setInitial] = useState(form);
+  useEffect(() => {
+    if (form !== initial) keep({ texts: form, base });
+  }, [form, initial, base, keep]);
+  return {
+    ...{ form, bind, setForm, base },
+    isKept: kept !== null,
+    discard: () => keep(null),
+    /** Bases the texts on the newest version. */
+    rebase: (): void => {
+      setBase(contract?.version);
+      keep({ texts: form, base: contract?.version });
+    },
+    /** Replaces the texts by those of the newest version. */
+    load: (): void => {
+      const saved = textsOf(contract, copy);
+      setBase(contract?.version);
+      setInitial(saved);
+      setForm(saved);
+      keep(null);
+    },
+  };
+}
+
 /**
- * Creates the contract of a form, or adds a version to the contract that the page shows.
- * @param latest its id and newest version; null creates one
+ * Creates the contract of a form, or adds a version to its contract.
+ * @param base its id and the version that the form is based on; null creates one
  * @param onSuccess runs after every success, whatever page is open
  */
-function useSave(latest: Pick<SavedContract, 'contract_id' | 'version'> | null, onSuccess: () => void) {
+function useSave(
+  base: { readonly contract_id: string; readonly version: number | undefined } | null,
+  onSuccess: () => void,
+) {
   const create = useAction('createContract', ['listContracts'], onSuccess);
   const update = useAction('updateContract', ['listContracts', 'getContract'], onSuccess);
   const act = (form: FormTexts, definition: object, onSaved: (version: number) => void): void => {
@@ -66,34 +101,31 @@ function useSave(latest: Pick<SavedContract, 'contract_id' | 'version'> | null, 
       definition,
     };
     const success = ({ version }: { readonly version: number }): void => onSaved(version);
-    if (latest === null)
+    if (base === null)
       create.mutate({ body: { contract_id: id, type, ...shared } } as Input<'createContract'>, success);
     else
       update.mutate(
         {
-          params: { contract_id: latest.contract_id },
+          params: { contract_id: base.contract_id },
           body: shared,
-          ifMatch: String(latest.version),
+          ifMatch: String(base.version),
         } as Input<'updateContract'>,
         success,
       );
   };
-  return { act, by: latest === null ? create : update };
+  return { act, by: base === null ? create : update };
 }
 
 export function ContractForm(props: ContractFormProps): JSX.Element {
-  const { contract, draft, copy, seenIn, draftName, onClose, onDone } = props;
+  const { contract, draft, copy, seenIn, onClose, onDone } = props;
   const isNew = contract === undefined || copy === true;
+  const texts = useTexts(props);
+  const { form, bind, setForm, base } = texts;
   const tools = useSeenTools();
   const words = useOwnWords();
-  const [kept, keep] = useDraft<ContractDraft>(draftName);
-  const save = useSave(isNew ? null : contract, () => keep(null));
-  const [base] = useState(kept ? kept.base : contract?.version);
-  const [form, bind, setForm] = useFields(() => kept?.texts ?? textsOf(contract ?? draft, copy === true));
-  const [initial] = useState(form);
-  useEffect(() => {
-    if (form !== initial) keep({ texts: form, base });
-  }, [form, initial, base, keep]);
+  const save = useSave(isNew ? null : { contract_id: contract.contract_id, version: base }, texts.discard);
+  // The stream reports the form's own save, too.
+  const hasMoved = !isNew && base !== contract.version && (save.by.isIdle || save.by.isError);
   const problems = useMemo(
     () => problemsOfContract(form.id, form.type, form.text, words),
     [form.id, form.type, form.text, words],
@@ -103,32 +135,31 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const submit = (): void => {
     if (definition) save.act(form, definition, (version) => onDone(form.id, version));
   };
+  const settle = (act: () => void): void => {
+    save.by.reset();
+    act();
+  };
   return (
     <Form
       onSubmit={submit}
-      by={save.by}
+      by={{ ...save.by, error: hasMoved ? null : save.by.error }}
       act={isNew ? 'Add contract' : 'Save as new version'}
       operation={isNew ? 'createContract' : 'updateContract'}
-      isOff={broken}
+      isOff={broken || hasMoved}
       buttons={
         <>
           {broken && <span className="field-error">Fix the problems before you save.</span>}
           <Button
             onClick={() => {
-              keep(null);
+              texts.discard();
               onClose();
             }}
           >
-            {kept ? 'Discard draft' : 'Cancel'}
+            {texts.isKept ? 'Discard draft' : 'Cancel'}
           </Button>
         </>
       }
     >
-      {!isNew && base !== contract.version && (
-        <p className="notice notice-ask" role="status">
-          Another user saved a newer version. Your draft is unchanged. Compare both before you save.
-        </p>
-      )}
       {!contract && !draft && (
         <Starters onStart={({ type, text }) => setForm((before) => ({ ...before, type, text }))} />
       )}
@@ -164,6 +195,14 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
         tools={tools}
       />
       <Caught id={form.id} type={form.type} text={form.text} broken={broken} seenIn={seenIn} />
+      {hasMoved && (
+        <EditConflict
+          noun="contract"
+          savedAt={contract.created_at}
+          onLoad={() => settle(texts.load)}
+          onKeep={() => settle(texts.rebase)}
+        />
+      )}
     </Form>
   );
 }

@@ -9,6 +9,7 @@ import { useRefused } from '../../lib/refused.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { ofDocument, unableIn } from '../../lib/unable.ts';
+import { EditConflict } from '../../ui/edit-conflict.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Form, Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
@@ -25,7 +26,7 @@ interface Props {
 
 export function RulesetForm({ name, onDone }: Props): JSX.Element {
   return name === undefined ? (
-    <RulesetFields stored={starterRuleset} onDone={onDone} />
+    <RulesetFields stored={{ yaml_content: starterRuleset, revision_hash: '' }} onDone={onDone} />
   ) : (
     <NextVersion name={name} onDone={onDone} />
   );
@@ -36,24 +37,54 @@ function NextVersion({ name, onDone }: Required<Props>): JSX.Element {
   const before = useHosted('hostedGetRuleset', { params: { name } });
   return (
     <QueryResult query={before} rows={8}>
-      {({ yaml_content }) => <RulesetFields name={name} stored={yaml_content} onDone={onDone} />}
+      {(stored) => <RulesetFields name={name} stored={stored} onDone={onDone} />}
     </QueryResult>
   );
 }
 
 const touched = ['hostedListRulesets', 'hostedRulesetVersions', 'hostedGetRuleset'] as const;
 
-/** @param stored initial text of the editor */
-function RulesetFields({ name, stored, onDone }: Props & { readonly stored: string }): JSX.Element {
-  const [draft, setDraft] = useDraft<{ readonly text: string; readonly base: string }>(
-    `ruleset ${name ?? ''}`,
-  );
-  const save = useHostedAction('hostedPutRuleset', touched, () => setDraft(null));
-  const text = draft?.text ?? stored;
-  const isOld = draft !== null && draft.base !== stored && draft.text !== stored;
-  const setText = (next: string): void => {
-    if (next !== text) setDraft({ text: next, base: draft?.base ?? stored });
+interface StoredRuleset {
+  readonly yaml_content: string;
+  /** Empty for a new ruleset. */
+  readonly revision_hash: string;
+  readonly created_at?: string;
+}
+
+interface RulesetDraft {
+  readonly text: string;
+  /** Revision of the version that the text is based on. */
+  readonly base: string;
+}
+
+/**
+ * The unsaved text of a ruleset.
+ * @param stored the newest version, the initial text
+ */
+function useText(name: string | undefined, { yaml_content: saved, revision_hash: newest }: StoredRuleset) {
+  const [draft, setDraft] = useDraft<RulesetDraft>(`ruleset ${name ?? ''}`);
+  const text = draft?.text ?? saved;
+  const base = draft === null || text === saved ? newest : draft.base;
+  return {
+    text,
+    base,
+    isDraft: draft !== null,
+    /** Another user saved a version after the one that the text is based on. */
+    isOld: base !== newest,
+    set: (next: string): void => {
+      if (next !== text) setDraft({ text: next, base });
+    },
+    keep: () => setDraft({ text, base: newest }),
+    discard: () => setDraft(null),
   };
+}
+
+function RulesetFields({ name, stored, onDone }: Props & { readonly stored: StoredRuleset }): JSX.Element {
+  const own = useText(name, stored);
+  const { text } = own;
+  const save = useHostedAction('hostedPutRuleset', touched, own.discard);
+  // The stream reports the form's own save, too.
+  const hasMoved = own.isOld && (save.isIdle || save.isError);
   const [target, setTarget] = useState('');
   const [reason, setReason] = useState('');
   const problems = useProblems(text === '' ? null : text);
@@ -64,6 +95,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
     save.mutate(
       {
         params: { name: called },
+        ...(called === name ? { ifMatch: own.base } : {}),
         query: {
           ...(target === '' ? { deploy: 'false' } : { env: target }),
           ...(forcedFor === null ? {} : { force: true, reason: forcedFor }),
@@ -82,20 +114,19 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
         onDone(called);
       },
     );
+  const settle = (act: () => void): void => {
+    save.reset();
+    act();
+  };
   return (
     <Form
-      by={save}
+      by={{ ...save, error: hasMoved ? null : save.error }}
       act={target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
-      isOff={called === ''}
-      buttons={draft && <Button onClick={() => setDraft(null)}>Discard draft</Button>}
+      isOff={called === '' || hasMoved}
+      buttons={own.isDraft && <Button onClick={own.discard}>Discard draft</Button>}
       onSubmit={() => submit(null)}
     >
-      {isOld && (
-        <p className="notice notice-ask" role="status">
-          Another user saved a newer version. Your draft is unchanged. Compare both before you save.
-        </p>
-      )}
-      <Editor label="Ruleset as YAML" value={text} onValue={setText} problems={problems} />
+      <Editor label="Ruleset as YAML" value={text} onValue={own.set} problems={problems} />
       {name !== undefined && called !== '' && called !== name && (
         <p className="field-error">
           The value of metadata.name is different, so saving creates a separate ruleset.
@@ -113,9 +144,18 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: stri
           act="continue despite these errors"
           {...(target === '' ? {} : { word: target })}
           busy={save.isPending}
+          isOff={hasMoved}
           onForce={() => submit(reason.trim())}
           reason={reason}
           onReason={setReason}
+        />
+      )}
+      {hasMoved && (
+        <EditConflict
+          noun="ruleset"
+          {...(stored.created_at === undefined ? {} : { savedAt: stored.created_at })}
+          onLoad={() => settle(own.discard)}
+          onKeep={() => settle(own.keep)}
         />
       )}
     </Form>
