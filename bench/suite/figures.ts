@@ -31,15 +31,30 @@ export interface Measured extends FigureForm {
   readonly rounds: readonly (number | null)[];
   readonly bound?: { readonly what: string; readonly rounds: readonly number[] };
   readonly target?: Target;
+  /** The target must hold in each round, not in the median alone. Default: true for a target of 0. */
+  readonly isJudgedByWorst?: boolean;
   /** The client or other work was the limit of this figure. Default: false. */
   readonly isDisturbed?: boolean;
   readonly histogram?: Histogram;
 }
 
-function verdictOf(figure: Omit<Figure, 'verdict'>, isDisturbed: boolean): Figure['verdict'] {
+/** One lost frame in one round is a lost frame, whatever the median is. */
+const isNone = (target: Target | null): boolean =>
+  target !== null && target.of === 'value' && 'at_most' in target && target.at_most === 0;
+
+interface Judgement {
+  readonly isDisturbed: boolean;
+  readonly isJudgedByWorst: boolean;
+}
+
+function verdictOf(
+  figure: Omit<Figure, 'verdict'>,
+  { isDisturbed, isJudgedByWorst }: Judgement,
+): Figure['verdict'] {
   const { target, ratio, median, rounds } = figure;
   if (target === null) return 'no_target';
-  const value = target.of === 'ratio' ? ratio : median;
+  const worst = 'at_most' in target ? Math.max(...rounds) : Math.min(...rounds);
+  const value = target.of === 'ratio' ? ratio : median === null || !isJudgedByWorst ? median : worst;
   if (value === null || isDisturbed || rounds.length < leastRounds) return 'no_verdict';
   const isMet = 'at_most' in target ? value <= target.at_most : value >= target.at_least;
   return isMet ? 'met' : 'missed';
@@ -48,6 +63,7 @@ function verdictOf(figure: Omit<Figure, 'verdict'>, isDisturbed: boolean): Figur
 /** The figure as a results file holds it. A figure with an unmeasured round has no rounds at all. */
 export function figureOf(measured: Measured): Figure {
   const { id, what, unit, better, bound, target = null, isDisturbed = false, histogram = null } = measured;
+  const { isJudgedByWorst = isNone(target) } = measured;
   const values = measured.rounds.filter((value) => value !== null);
   const rounds = values.length === measured.rounds.length ? values : [];
   const median = rounds.length === 0 ? null : medianOf(rounds);
@@ -65,7 +81,7 @@ export function figureOf(measured: Measured): Figure {
     target,
     histogram,
   };
-  return { ...figure, verdict: verdictOf(figure, isDisturbed) };
+  return { ...figure, verdict: verdictOf(figure, { isDisturbed, isJudgedByWorst }) };
 }
 
 /** The suite's exit code: 1 for a missed target, else 3 for a target without verdict, else 0. */

@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { fleetFigures } from '../../bench/scenarios/cluster-fleet.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { exitCodeOf, figureOf, type Measured } from '../../bench/suite/figures.ts';
 import { parseResults, resultsSchemaText, type Scenario } from '../../bench/suite/results.ts';
@@ -129,6 +130,36 @@ describe('a figure', () => {
   it('has no verdict from fewer than three rounds, nor when something else was the limit', () => {
     expect(figureOf({ ...rate, rounds: [36_000, 33_000] }).verdict).toBe('no_verdict');
     expect(figureOf({ ...rate, isDisturbed: true }).verdict).toBe('no_verdict');
+  });
+
+  it('misses a target of 0 by one round, and other targets by the median', () => {
+    const lost: Measured = {
+      id: 'cluster.lost',
+      what: 'frames',
+      unit: 'frames',
+      better: 'lower',
+      rounds: [0, 0, 7],
+      target: { at_most: 0, of: 'value' },
+    };
+    expect(figureOf(lost)).toMatchObject({ median: 0, verdict: 'missed' });
+    expect(figureOf({ ...lost, rounds: [0, 0, 0] }).verdict).toBe('met');
+    expect(figureOf({ ...lost, target: { at_most: 1, of: 'value' } }).verdict).toBe('met');
+    expect(figureOf({ ...lost, isJudgedByWorst: true, target: { at_most: 6, of: 'value' } }).verdict).toBe(
+      'missed',
+    );
+  });
+
+  it('of a cluster has a verdict about refused openings, those of known agents too', () => {
+    const costs = {
+      rssBytes: 1,
+      idleTime: 1,
+      streamTime: 1,
+      openingTimes: [1, 1],
+      databaseWrites: null,
+    };
+    const verdictOf = (...refusals: readonly number[]) =>
+      fleetFigures({ ...costs, refusals }, 3).find(({ id }) => id === 'cluster.refused')?.verdict;
+    expect([verdictOf(0, 0, 0, 0, 0, 0, 0), verdictOf(0, 0, 0, 0, 0, 0, 3)]).toEqual(['met', 'missed']);
   });
 
   it('is null, never 0, where a round could not be measured', () => {
