@@ -20,6 +20,7 @@ import {
   openScenario,
   runOpenRounds,
   samplesAreDisturbed,
+  secondsOfTail,
 } from './open-rounds.ts';
 import type { RunOptions } from './scenario.ts';
 
@@ -166,7 +167,8 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
   const [a, b, c] = nodes.hubs;
   if (!a || !b || !c) throw new Error('unreachable');
   const env = await nodes.ownedBy(2);
-  const loop = { perSecond: decisionsPerSecond, seconds: Math.min(seconds, maxDecisionSeconds) };
+  const decisionSeconds = Math.min(secondsOfTail(decisionsPerSecond, seconds), maxDecisionSeconds);
+  const loop = { perSecond: decisionsPerSecond, seconds: decisionSeconds };
   const keys: string[] = [];
   for (let n = 0; n < callsOf(loop) * (options.rounds + 1); n += approvalsOfKey)
     keys.push(await nodes.admin.newKey(env));
@@ -190,7 +192,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
       const decision = await measureSample(clusterPids(clients), pids, () =>
         clients.approver.decisions(plan),
       );
-      await delay((seconds - loop.seconds) * 1000);
+      await delay(Math.max(0, seconds - loop.seconds) * 1000);
       deployments.push(await fleet.deploy());
       return { decision };
     },

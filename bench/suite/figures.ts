@@ -18,6 +18,22 @@ export const maxLagOf = (target: Target | undefined): number =>
     ? Math.min(maxLagMs, target.at_most / 2)
     : maxLagMs;
 
+/** Calls of a round that a percentile needs: of fewer, it is the time of the slowest one. 100 for the 99th. */
+export const leastCallsOf = (percentile: number): number => Math.round(100 / (100 - percentile));
+
+type Calls = Pick<Figure, 'id' | 'rounds' | 'histogram'>;
+
+const percentileOfId = (id: string): number => Number(/_p(\d+)$/.exec(id)?.[1]);
+
+/** Its percentile, which the id names, comes from too few calls in a round for a verdict. */
+export const hasFewCalls = ({ id, rounds, histogram }: Calls): boolean =>
+  histogram !== null && histogram.count < rounds.length * leastCallsOf(percentileOfId(id));
+
+function callsText({ id, rounds, histogram }: Calls): string {
+  const calls = Math.floor((histogram?.count ?? 0) / rounds.length);
+  return `${calls} calls a round, too few for a verdict: ${leastCallsOf(percentileOfId(id))}`;
+}
+
 /** The parts of a figure that a rival's figure shares with the hub's. */
 export interface FigureForm {
   readonly id: string;
@@ -55,7 +71,8 @@ function verdictOf(
   if (target === null) return 'no_target';
   const worst = 'at_most' in target ? Math.max(...rounds) : Math.min(...rounds);
   const value = target.of === 'ratio' ? ratio : median === null || !isJudgedByWorst ? median : worst;
-  if (value === null || isDisturbed || rounds.length < leastRounds) return 'no_verdict';
+  if (value === null || isDisturbed || rounds.length < leastRounds || hasFewCalls(figure))
+    return 'no_verdict';
   const isMet = 'at_most' in target ? value <= target.at_most : value >= target.at_least;
   return isMet ? 'met' : 'missed';
 }
@@ -68,9 +85,10 @@ export function figureOf(measured: Measured): Figure {
   const rounds = values.length === measured.rounds.length ? values : [];
   const median = rounds.length === 0 ? null : medianOf(rounds);
   const boundMedian = bound === undefined ? Number.NaN : medianOf(bound.rounds);
+  const isFew = target !== null && hasFewCalls({ id, rounds, histogram });
   const figure = {
     id,
-    what,
+    what: isFew ? `${what} (${callsText({ id, rounds, histogram })})` : what,
     unit,
     better,
     rounds,

@@ -9,7 +9,7 @@ import { type Growth, growthFigures, growthOf, withoutEdges } from '../../bench/
 import { scenarios } from '../../bench/scenarios/index.ts';
 import { findDisturbances, ingestFigures, limitOf } from '../../bench/scenarios/ingest.ts';
 import { nightlyRuns } from '../../bench/scenarios/nightly.ts';
-import { latencyFigure, openScenario } from '../../bench/scenarios/open-rounds.ts';
+import { latencyFigure, openScenario, secondsOfTail } from '../../bench/scenarios/open-rounds.ts';
 import { consoleReads } from '../../bench/scenarios/query-console.ts';
 import { type RunOptions, skippedScenario } from '../../bench/scenarios/scenario.ts';
 import { shortRuns } from '../../bench/scenarios/short.ts';
@@ -108,13 +108,57 @@ describe('a scenario', () => {
       }),
     );
     if (!short || !whole) throw new Error('unreachable');
-    const { figures } = withoutShortTargets({ ...skippedScenario('console', ''), figures: [short, whole] });
+    const scenario = { ...skippedScenario('console', ''), figures: [short, whole] };
+    const { figures } = withoutShortTargets(scenario, { needsVerdicts: false });
     expect(figures.map(({ verdict }) => verdict)).toEqual(['no_target', 'met']);
     expect(exitCodeOf(figures)).toBe(0);
     const run = shortRuns.find(({ scenario }) => scenario === 'console');
     expect(run).toMatchObject({ settings: { rounds: 1 }, needsVerdicts: false });
     const tooShort = shortRuns.filter(({ settings }) => (settings.rounds ?? leastRounds) < leastRounds);
-    expect(tooShort.map(({ scenario }) => scenario)).toEqual(['console']);
+    expect(tooShort.map((run) => run.scenario)).toEqual(['console']);
+  });
+
+  /** Three rounds of so many calls, each of 4 ms. */
+  const callRounds = (calls: number) => {
+    const histogram = newHistogram();
+    for (let n = 0; n < calls; n++) histogram.recordValue(4000);
+    const latencies = encodeIntoCompressedBase64(histogram);
+    const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs: 0 };
+    const sample = {
+      ...{ elapsedMs: 1000, latencies, lagMs: 1 },
+      usage: { ...usage, writtenBytes: null, hubRssBytes: null },
+    };
+    return Array.from({ length: 3 }, () => ({ hub: { answer: sample }, bound: {} }));
+  };
+
+  it('has no verdict about a percentile of too few calls, and says so', () => {
+    const figureWith = (calls: number, percentile: number) =>
+      latencyFigure(callRounds(calls), {
+        id: `a.answer_p${percentile}`,
+        what: 'answers',
+        sample: 'answer',
+        percentile,
+        target: { at_most: 20, of: 'value' },
+      });
+    const verdictOf = (calls: number, percentile: number) => figureWith(calls, percentile).verdict;
+    expect([verdictOf(100, 99), verdictOf(99, 99)]).toEqual(['met', 'no_verdict']);
+    expect([verdictOf(20, 95), verdictOf(19, 95), verdictOf(2, 50)]).toEqual(['met', 'no_verdict', 'met']);
+    const few = figureWith(50, 99);
+    expect(few.what).toBe('answers, p99 from the due times (50 calls a round, too few for a verdict: 100)');
+    const scenario = openScenario(options, callRounds(50), { name: 'a', parameters: {}, figures: [few] });
+    // The client was punctual.
+    expect(scenario.limited_by).toBe('none');
+    const [verdict, shortVerdict] = [false, true].map(
+      (isShort) => withoutShortTargets(scenario, { isShort }).figures[0]?.verdict,
+    );
+    expect([verdict, shortVerdict]).toEqual(['no_verdict', 'no_target']);
+    expect(shortRuns.every(({ isShort }) => isShort)).toBe(true);
+  });
+
+  it('has rounds as long as a 99th percentile needs, unless they only try the scenario', () => {
+    const times = [1, 5, 10, 60].map((seconds) => secondsOfTail(10, seconds));
+    expect(times).toEqual([1, 10, 10, 60]);
+    expect([secondsOfTail(5, 5), secondsOfTail(8, 5), secondsOfTail(20, 5)]).toEqual([20, 12.5, 5]);
   });
 
   it('misses its targets when memory, descriptors or the log grow over long rounds', () => {
@@ -201,7 +245,7 @@ describe('a scenario', () => {
 
   it('has no verdict when the delay of the loader is more than half of the target', () => {
     const histogram = newHistogram();
-    histogram.recordValue(4000);
+    for (let n = 0; n < 100; n++) histogram.recordValue(4000);
     const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs: 0 };
     const sampleOf = (lagMs: number) => ({
       elapsedMs: 1000,
