@@ -5,7 +5,7 @@ import { MongoClient } from 'mongodb';
 import { createClient } from 'redis';
 import { BundleDeployer } from '../suite/bundles.ts';
 import { figureOf } from '../suite/figures.ts';
-import { minus, processorMsOf, residentBytesOf, totalOf } from '../suite/machine.ts';
+import { addedByEach, minus, processorMsOf, residentBytesOf, totalOf } from '../suite/machine.ts';
 import type { BenchNodes } from '../suite/nodes.ts';
 import type { Figure } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
@@ -218,18 +218,16 @@ export class ClusterFleet {
     // Buffers of documents that all agents received at one moment are not those of idle streams.
     await this.#settle();
     const added = minus(this.#read(residentBytesOf), empty);
-    const streamTime = minus(idle.time, rest.time);
-    const writes = minus(idle.writes, rest.writes);
     report('opening as many streams of bare loops', 0);
     await this.#parts.bare.open(this.#share);
     for (let n = 0; n < warmDeployments; n++) await this.deploy();
     return {
-      rssBytes: added === null ? null : Math.max(0, added / agents),
+      rssBytes: addedByEach(added, agents),
       idleTime: idle.time,
-      streamTime: streamTime === null ? null : Math.max(0, streamTime),
+      streamTime: addedByEach(minus(idle.time, rest.time), 1),
       openingTimes,
       refusals,
-      databaseWrites: writes === null ? null : Math.max(0, writes),
+      databaseWrites: addedByEach(minus(idle.writes, rest.writes), 1),
     };
   }
 

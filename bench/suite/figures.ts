@@ -45,7 +45,8 @@ export interface FigureForm {
 export interface Measured extends FigureForm {
   /** One value per round; null where a round could not be measured. */
   readonly rounds: readonly (number | null)[];
-  readonly bound?: { readonly what: string; readonly rounds: readonly number[] };
+  /** With a round that could not be measured, null, there is no bound. */
+  readonly bound?: { readonly what: string; readonly rounds: readonly (number | null)[] };
   readonly target?: Target;
   /** The target must hold in each round, not in the median alone. Default: true for a target of 0. */
   readonly isJudgedByWorst?: boolean;
@@ -77,14 +78,27 @@ function verdictOf(
   return isMet ? 'met' : 'missed';
 }
 
+/** Empty with a round that could not be measured. */
+function measuredRounds(values: readonly (number | null)[]): number[] {
+  const numbers = values.filter((value) => value !== null);
+  return numbers.length === values.length ? numbers : [];
+}
+
+/** Null without a bound, or where it could not be measured. */
+function boundOf(bound: Measured['bound']): Figure['bound'] {
+  const rounds = measuredRounds(bound?.rounds ?? []);
+  return bound === undefined || rounds.length === 0
+    ? null
+    : { what: bound.what, rounds, median: medianOf(rounds) };
+}
+
 /** The figure as a results file holds it. A figure with an unmeasured round has no rounds at all. */
 export function figureOf(measured: Measured): Figure {
-  const { id, what, unit, better, bound, target = null, isDisturbed = false, histogram = null } = measured;
+  const { id, what, unit, better, target = null, isDisturbed = false, histogram = null } = measured;
   const { isJudgedByWorst = isNone(target) } = measured;
-  const values = measured.rounds.filter((value) => value !== null);
-  const rounds = values.length === measured.rounds.length ? values : [];
+  const rounds = measuredRounds(measured.rounds);
   const median = rounds.length === 0 ? null : medianOf(rounds);
-  const boundMedian = bound === undefined ? Number.NaN : medianOf(bound.rounds);
+  const bound = boundOf(measured.bound);
   const isFew = target !== null && hasFewCalls({ id, rounds, histogram });
   const figure = {
     id,
@@ -94,8 +108,8 @@ export function figureOf(measured: Measured): Figure {
     rounds,
     median,
     spread: spreadOf(rounds),
-    bound: bound === undefined ? null : { what: bound.what, rounds: [...bound.rounds], median: boundMedian },
-    ratio: median === null || !(boundMedian > 0) ? null : median / boundMedian,
+    bound,
+    ratio: median === null || bound === null || !(bound.median > 0) ? null : median / bound.median,
     target,
     histogram,
   };

@@ -124,6 +124,13 @@ export const minus = (after: number | null, before: number | null): number | nul
   after === null || before === null ? null : after - before;
 
 /**
+ * What each of `count` added to a value. Null for a decrease: something else gave back more than they took, so theirs
+ * is not measured.
+ */
+export const addedByEach = (added: number | null, count: number): number | null =>
+  added === null || added < 0 ? null : added / count;
+
+/**
  * Measures the processor time of a hub, its clients and everything else from now until the returned call.
  * @param hub its process, or all processes of a cluster
  */

@@ -36,7 +36,7 @@ const figureSchema = z.strictObject({
   rounds: z.array(amount).describe('empty where the figure could not be measured'),
   median: amount.nullable(),
   spread: amount.nullable().describe('(largest − smallest) ÷ median'),
-  bound: boundSchema.nullable(),
+  bound: boundSchema.nullable().describe('null also where the bound could not be measured'),
   ratio: amount.nullable().describe('median ÷ median of the bound'),
   target: targetSchema.nullable(),
   verdict: z.enum(['met', 'missed', 'no_verdict', 'no_target']),

@@ -6,8 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fleetFigures } from '../../bench/scenarios/cluster-fleet.ts';
+import { idleFigures } from '../../bench/scenarios/idle.ts';
+import { stormFigures } from '../../bench/scenarios/storm.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { exitCodeOf, figureOf, type Measured } from '../../bench/suite/figures.ts';
+import { addedByEach } from '../../bench/suite/machine.ts';
 import { parseResults, resultsSchemaText, type Scenario } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { measureScenarios, runsOf } from '../../bench/suite/scenario-runs.ts';
@@ -165,6 +168,38 @@ describe('a figure', () => {
   it('is null, never 0, where a round could not be measured', () => {
     const figure = figureOf({ ...rate, rounds: [30_000, null, 36_000] });
     expect(figure).toMatchObject({ rounds: [], median: null, ratio: null, verdict: 'no_verdict' });
+  });
+
+  it('has no bound where a round of the bound could not be measured, never a bound of 0', () => {
+    const target = { at_most: 2, of: 'ratio' } as const;
+    const measured: Measured = { ...rate, bound: { what: 'a bare loop', rounds: [1, null, 1] }, target };
+    const figure = figureOf(measured);
+    expect(figure).toMatchObject({ bound: null, ratio: null, verdict: 'no_verdict' });
+    const unmeasured = { rssBytes: null, kernelBytes: null, time: null };
+    const idle = { rssBytes: 2000, kernelBytes: 8000, time: 3 };
+    const rounds = Array.from({ length: 3 }, () => ({ hub: idle, bare: unmeasured }));
+    expect(idleFigures(rounds, false).map(({ bound, median }) => [bound, median])).toEqual([
+      [null, 2000],
+      [null, 8000],
+      [null, 3],
+    ]);
+    const storm = { elapsedMs: 1, backMs: 1, refused: 0, time: 1, rssBytes: 1 };
+    const storms = rounds.map(() => ({ hub: storm, bare: { ...storm, time: null } }));
+    const time = stormFigures(storms, 1, false).find(({ id }) => id === 'storm.processor_time');
+    expect(time?.bound).toBeNull();
+  });
+
+  it('is not measured, and not met, where memory decreased', () => {
+    expect([addedByEach(3000, 3), addedByEach(0, 3), addedByEach(-1, 3), addedByEach(null, 3)]).toEqual([
+      1000,
+      0,
+      null,
+      null,
+    ]);
+    const cost = { rssBytes: addedByEach(-4096, 2), kernelBytes: null, time: 3 };
+    const rounds = Array.from({ length: 3 }, () => ({ hub: cost, bare: cost }));
+    const [memory] = idleFigures(rounds, false);
+    expect(memory).toMatchObject({ median: null, verdict: 'no_verdict' });
   });
 
   it('decides the exit code: a missed target before a missing verdict', () => {
