@@ -162,8 +162,16 @@ describe('a scenario', () => {
   });
 
   it('misses its targets when memory, descriptors or the log grow over long rounds', () => {
-    const leaking = { memory: 200, descriptors: 20, log: 11, memorySlope: 700, descriptorSlope: 70 };
-    const still = { memory: 1, descriptors: -1, log: 1, memorySlope: -5, descriptorSlope: 0 };
+    const levels = { start: { memory: 300, descriptors: 90 }, end: { memory: 300, descriptors: 90 } };
+    const leaking = {
+      memory: 20,
+      descriptors: 20,
+      log: 11,
+      memorySlope: 110,
+      descriptorSlope: 70,
+      ...levels,
+    };
+    const still = { memory: 1, descriptors: -1, log: 1, memorySlope: -5, descriptorSlope: 0, ...levels };
     const verdictsOf = (growth: Growth, isLong: boolean) =>
       Object.fromEntries(
         growthFigures([growth, growth, growth], isLong).map(({ id, verdict }) => [id, verdict]),
@@ -173,6 +181,55 @@ describe('a scenario', () => {
       expect([verdictsOf(leaking, true)[id], verdictsOf(still, true)[id]]).toEqual(['missed', 'met']);
       expect(verdictsOf(leaking, false)[id]).toBe('no_target');
     }
+  });
+
+  /** Three rounds of ten minutes. @param valuesOf of a sample, after so many minutes */
+  const growthVerdicts = (
+    valuesOf: (minute: number) => {
+      readonly mib?: number;
+      readonly descriptors?: number;
+      readonly log?: number;
+    },
+  ) => {
+    const rounds = [0, 10, 20].map((first) =>
+      growthOf(
+        Array.from({ length: 49 }, (_, n) => {
+          const minute = first + 1 + n / 6;
+          const { mib = 0, descriptors = 0, log = 0 } = valuesOf(minute);
+          // A collection each minute, and sixty connections of a moment at the end of a round.
+          const garbage = 30 * (minute % 1);
+          return {
+            atMs: minute * 60_000,
+            memory: (400 + mib + garbage) * 2 ** 20,
+            descriptors: 5200 + descriptors + (n === 48 ? 60 : 0),
+            log: log * 1024,
+          };
+        }),
+      ),
+    );
+    const missed = growthFigures(rounds, true).filter(({ verdict }) => verdict === 'missed');
+    return missed.map(({ id }) => id.slice('mixed.'.length));
+  };
+
+  it('passes with caches that fill, garbage, and connections of a moment', () => {
+    expect(growthVerdicts(() => ({}))).toEqual([]);
+    expect(growthVerdicts((minute) => ({ mib: 80 * (1 - Math.exp(-minute / 5)) }))).toEqual([]);
+  });
+
+  it('misses a steady leak, a leak in one third, and a step that stays, wherever it is', () => {
+    expect(growthVerdicts((minute) => ({ mib: (50 * minute) / 30 }))).toEqual(['memory_slope']);
+    const oneThird = (minute: number): number => 200 * Math.max(0, Math.min(1, (minute - 10) / 10));
+    expect(growthVerdicts((minute) => ({ mib: oneThird(minute) }))).toEqual(['memory_since_start']);
+    // Between the second and the last third, and within the first one.
+    for (const at of [20, 5]) {
+      const step = (minute: number) => (minute > at ? 100 : 0);
+      expect(growthVerdicts((minute) => ({ descriptors: step(minute) }))).toEqual([
+        'descriptors_since_start',
+      ]);
+      expect(growthVerdicts((minute) => ({ mib: 2 * step(minute) }))).toEqual(['memory_since_start']);
+    }
+    const burst = (minute: number) => (minute > 25 ? 200 : 0);
+    expect(growthVerdicts((minute) => ({ log: burst(minute) }))).toEqual(['log_growth']);
   });
 
   it('measures growth without the connections that clients open and close at the edges of a round', () => {
