@@ -60,7 +60,7 @@ function disturbanceOf(figure: Figure, { limited_by }: Scenario): string | null 
   const limit = limitTexts[limited_by] ?? null;
   if (!isElapsed(figure)) return null;
   if (figure.verdict === 'no_target') return limit;
-  if (figure.verdict === 'no_verdict' && hasFewCalls(figure)) return limit ?? 'too few calls in a round';
+  if (figure.verdict === 'no_verdict' && hasFewCalls(figure)) return limit ?? 'the number of calls';
   return figure.verdict === 'no_verdict' ? (limit ?? 'the client or other work') : null;
 }
 
@@ -102,10 +102,12 @@ function compareFigures(pair: Pair, random: () => number): Comparison {
   };
 }
 
+/** A slow-down is the subject of a comparison; longer rounds, and the base of a guard, change no meaning. */
+const freeParameters: readonly string[] = ['slow', 'seconds', 'base'];
+
 function checkParameters(before: Scenario, after: Scenario): void {
   const names = new Set([...Object.keys(before.parameters), ...Object.keys(after.parameters)]);
-  // A slow-down is the subject of a comparison, and longer rounds measure the same thing.
-  const others = [...names].filter((name) => name !== 'slow' && name !== 'seconds');
+  const others = [...names].filter((name) => !freeParameters.includes(name));
   const different = others.find((name) => before.parameters[name] !== after.parameters[name]);
   if (different === undefined) return;
   const values = `${before.parameters[different]} and ${after.parameters[different]}`;
