@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
+import { clusterFigures } from '../../bench/scenarios/cluster.ts';
 import { type Growth, growthFigures, growthOf, withoutEdges } from '../../bench/scenarios/growth.ts';
 import { scenarios } from '../../bench/scenarios/index.ts';
 import { findDisturbances, ingestFigures, limitOf } from '../../bench/scenarios/ingest.ts';
@@ -153,6 +154,23 @@ describe('a scenario', () => {
     );
     expect([verdict, shortVerdict]).toEqual(['no_verdict', 'no_target']);
     expect(shortRuns.every(({ isShort }) => isShort)).toBe(true);
+  });
+
+  it('has no verdict about deployments in a cluster beside other work of their own time', () => {
+    const verdictBeside = (otherMs: number) => {
+      const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs };
+      const deployment = {
+        ...{ entries: 7, redisBytes: 1, lastMs: 3, lost: 0, bareLastMs: 2 },
+        usage: { ...usage, writtenBytes: null, hubRssBytes: null },
+      };
+      const quietRounds = callRounds(100).map(({ hub, bound }) => ({
+        hub: { decision: hub.answer },
+        bound: { ...bound, decision: hub.answer },
+      }));
+      const figures = clusterFigures(quietRounds, [deployment, deployment, deployment], 9);
+      return figures.filter(({ verdict }) => verdict === 'no_verdict').map(({ id }) => id);
+    };
+    expect([verdictBeside(90), verdictBeside(110)]).toEqual([[], ['cluster.deploy_last']]);
   });
 
   it('has rounds as long as a 99th percentile needs, unless they only try the scenario', () => {
