@@ -220,7 +220,26 @@ describe('a results file', () => {
     expect(() => parseResults('{"schema":"reeve-bench/1"}')).toThrow('breaks its schema at started_at');
   });
 
-  // Per commit a run of streams does so (streams.test.ts).
+  it('is written by a run, with the figures that the run prints', async () => {
+    const file = join(folder, 'owner.json');
+    // The quickest scenario: it starts no hub.
+    const args = ['owner', '--agents', '100', '--rounds', '3', '--hub', root, '--json', file];
+    const { code, stdout } = await runBench(...args);
+    expect([0, 1]).toContain(code);
+    const { command, seconds, scenarios } = parseResults(readFileSync(file, 'utf8'));
+    expect(command).toEqual(['bench', ...args]);
+    expect(seconds).toBeGreaterThan(0);
+    const [owner] = scenarios;
+    expect(owner?.figures.map(({ id, rounds }) => [id, rounds.length])).toEqual([
+      ['owner.memory', 3],
+      ['owner.processor_time', 3],
+      ['owner.missed', 3],
+    ]);
+    for (const { id } of owner?.figures ?? []) expect(stdout).toContain(`  ${id}: `);
+    const hasMissed = owner?.figures.some(({ verdict }) => verdict === 'missed');
+    expect(code).toBe(hasMissed ? 1 : 0);
+  }, 60_000);
+
   itAtNight(
     'is written by a run of ingest, which measures a hub and leaves nothing behind',
     async () => {
