@@ -131,7 +131,7 @@ async function measureIngests(services: BenchServices, clients: Clients, options
   return { figures, hasOthers: ownsDatabase && haveOthers(usages) };
 }
 
-/** A deployment, and what hub, clients and others used meanwhile. */
+/** A deployment, and what hub, clients and others used until its end. */
 interface MeasuredDeployment extends Deployment {
   readonly usage: Usage;
 }

@@ -126,9 +126,9 @@ export function startGrowth(hub: Hub, seconds: number): () => Growth {
 }
 
 /**
- * Half an hour of a sound hub (bench/reference/mixed.json) had slopes of 15, 130 and 44 MiB and 50, 9 and 50 descriptors
- * per hour, and grew by 107 MiB at most. A leak of 50 MiB in that time adds 100 MiB per hour to each slope. From the
- * first round on, 150 MiB and 60 descriptors may stay: in a step between two rounds, or in one round alone.
+ * Half an hour of a sound hub (bench/reference/mixed.json) had slopes of 15, 130 and 44 MiB and of 50, 9 and 50
+ * descriptors per hour, and grew by 107 MiB at most. A leak of 50 MiB in that time adds 100 MiB per hour to each slope.
+ * From the first round on, 150 MiB and 60 descriptors may stay: in a step between two rounds, or in one round alone.
  */
 const targets = {
   memorySlope: 100,
