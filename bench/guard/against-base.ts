@@ -7,7 +7,8 @@ import {
   formatComparison,
   mayBeWorse,
 } from '../suite/compare.ts';
-import type { Scenario } from '../suite/results.ts';
+import { figureOf } from '../suite/figures.ts';
+import type { Figure, Scenario } from '../suite/results.ts';
 import { ensureBaseBuild, resolveBase } from './base-build.ts';
 import { scenarioOfRuns } from './counts.ts';
 import { type GuardLoad, type GuardRun, guardFigures, measureBuild, shortSizes } from './measure.ts';
@@ -98,13 +99,48 @@ export function compareBuilds(args: Arguments, folders: Folders, report: Report)
   });
 }
 
-/** @returns the tree's scenario for the results file, and the exit code */
+/** JSON has no infinity. */
+const finiteOrNull = (share: number): number | null => (Number.isFinite(share) ? share : null);
+
+/** The tree's scenario for the results file, with the base as bound of each figure. @param sha of the base */
+export function guardScenario(
+  sides: Sides,
+  comparisons: readonly Comparison[],
+  { sha, slow }: { readonly sha: string; readonly slow: readonly string[] },
+): Scenario {
+  const base = scenarioOfRuns(sides.base, {}, []);
+  const tree = scenarioOfRuns(sides.tree, {}, slow);
+  const figures = tree.figures.map((figure): Figure => {
+    const twin = base.figures.find(({ id }) => id === figure.id);
+    const comparison = comparisons.find(({ id }) => id === figure.id);
+    const { id, what, unit, better, rounds } = figure;
+    const bound = { what: `the base, ${sha.slice(0, 8)}`, rounds: twin?.rounds ?? [] };
+    const measured = figureOf({ id, what, unit, better, rounds, bound });
+    if (!comparison) return measured;
+    const { word, reason, change } = comparison;
+    return {
+      ...measured,
+      comparison: {
+        word,
+        reason,
+        change: change && {
+          median: finiteOrNull(change.change),
+          low: finiteOrNull(change.low),
+          high: finiteOrNull(change.high),
+        },
+      },
+    };
+  });
+  return { ...tree, parameters: { ...tree.parameters, base: sha }, figures };
+}
+
+/** @returns the scenario for the results file, and the exit code */
 export async function runGuard(args: Arguments, hub: string, report: Report) {
   const sha = resolveBase(args.base);
   const folders = { base: ensureBaseBuild(sha), tree: hub };
   process.stderr.write(`guard: this tree beside ${sha}\n`);
   const { sides, comparisons } = await compareBuilds(args, folders, report);
   for (const comparison of comparisons) process.stdout.write(formatComparison(comparison));
-  const scenario: Scenario = scenarioOfRuns(sides.tree, {}, args.slow);
+  const scenario = guardScenario(sides, comparisons, { sha, slow: args.slow });
   return { scenario, code: exitCodeOfGuard(comparisons) };
 }

@@ -4,7 +4,7 @@ import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { callsOf } from '../suite/open-loop.ts';
 import type { Scenario } from '../suite/results.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
-import { latencyFigure, measureSample, openScenario, runOpenRounds } from './open-rounds.ts';
+import { latencyFigure, measureSample, openScenario, runOpenRounds, secondsOfTail } from './open-rounds.ts';
 import type { RunOptions } from './scenario.ts';
 
 /** A key may request 600 approvals a minute. */
@@ -18,7 +18,7 @@ interface Clients {
 
 async function runOn(hub: Hub, { approver, bound }: Clients, options: RunOptions) {
   const { admin, keys } = await makeTenants(hub, 1);
-  const loop = { perSecond, seconds: options.seconds };
+  const loop = { perSecond, seconds: secondsOfTail(perSecond, options.seconds) };
   const approvals = 2 * callsOf(loop) * (options.rounds + 1);
   while (keys.length * approvalsOfKey < approvals) keys.push(await admin.newKey());
   const { url } = hub;
@@ -45,7 +45,7 @@ async function runOn(hub: Hub, { approver, bound }: Clients, options: RunOptions
   });
   return openScenario(options, rounds, {
     name: 'approval',
-    parameters: { seconds: options.seconds, per_second: perSecond },
+    parameters: { seconds: loop.seconds, per_second: perSecond },
     figures: [
       latencyFigure(rounds, {
         id: 'approval.decision_p99',

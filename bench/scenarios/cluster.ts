@@ -3,9 +3,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BenchServices, startServices } from '../services.ts';
 import { Approver } from '../suite/approver.ts';
-import { figureOf } from '../suite/figures.ts';
+import { figureOf, maxOtherCores } from '../suite/figures.ts';
+import { coresOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
-import { processTree } from '../suite/machine.ts';
+import { processTree, startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
 import { type BenchNodes, startNodes } from '../suite/nodes.ts';
 import { callsOf } from '../suite/open-loop.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
@@ -19,7 +20,7 @@ import {
   type OpenRound,
   openScenario,
   runOpenRounds,
-  samplesAreDisturbed,
+  secondsOfTail,
 } from './open-rounds.ts';
 import type { RunOptions } from './scenario.ts';
 
@@ -42,15 +43,33 @@ interface Clients {
   readonly bare: BareFleet;
 }
 
-/** Events per second into each node in turn. */
-async function measureIngest(nodes: BenchNodes, loader: Loader, options: RunOptions, seed: number) {
+/** Processes of the clients. */
+const clientPids = ({ loader, approver, bounds, streams, bare }: Clients): readonly number[] => [
+  ...[loader, approver, bounds, ...streams].map(({ pid }) => pid),
+  ...bare.pids,
+];
+
+/** The nodes, and the database and Redis if the suite started them: all processes of the suite but these clients. */
+function clusterPids(clients: readonly number[]): readonly number[] {
+  return processTree(process.pid).filter((pid) => pid !== process.pid && !clients.includes(pid));
+}
+
+/** Other work was the limit. */
+function haveOthers(usages: readonly Usage[]): boolean {
+  const others = medianOrNull(usages.map((usage) => coresOf(usage.otherMs, usage)));
+  return others !== null && others > maxOtherCores;
+}
+
+/** Events per second into all nodes at once, and what hub, clients and others used. */
+async function measureIngest(nodes: BenchNodes, clients: Clients, options: RunOptions, seed: number) {
   const key = await nodes.admin.newKey();
-  const loaders = await Promise.all(
-    nodes.hubs.map(({ url: origin }, n) =>
-      n === 0 ? { loader, origin, isOwn: false } : { loader: new Loader(), origin, isOwn: true },
-    ),
+  const { loader } = clients;
+  const loaders = nodes.hubs.map(({ url: origin }, n) =>
+    n === 0 ? { loader, origin, isOwn: false } : { loader: new Loader(), origin, isOwn: true },
   );
+  const pids = [...new Set([...clientPids(clients), ...loaders.map((one) => one.loader.pid)])];
   try {
+    const endUsage = startUsage(clusterPids(pids), pids);
     const results = await Promise.all(
       loaders.map(({ loader: one, origin }, n) =>
         one.load({
@@ -63,33 +82,35 @@ async function measureIngest(nodes: BenchNodes, loader: Loader, options: RunOpti
         }),
       ),
     );
-    return results.reduce((sum, { events, elapsedMs }) => sum + (events * 1000) / elapsedMs, 0);
+    const rate = results.reduce((sum, { events, elapsedMs }) => sum + (events * 1000) / elapsedMs, 0);
+    return { rate, usage: endUsage() };
   } finally {
     for (const { loader: one, isOwn } of loaders) if (isOwn) one.stop();
   }
 }
 
-/** Rounds of ingest with one node, two and three; the bound in turns. */
-async function ingestFigures(
-  services: BenchServices,
-  clients: Clients,
-  options: RunOptions,
-): Promise<Figure[]> {
-  const bound: number[] = [];
+/** Rounds of ingest with one node, two and three, each in turns with the bound beside the same idle nodes. */
+async function measureIngests(services: BenchServices, clients: Clients, options: RunOptions) {
   const figures: Figure[] = [];
+  const usages: Usage[] = [];
+  const seconds = Math.min(options.seconds, maxRateSeconds);
   for (let count = 1; count <= maxNodes; count++) {
     options.report(`ingest into ${count} of ${maxNodes} nodes`, 0);
     const nodes = await startNodes(options.hub, services, count, options);
     const rates: number[] = [];
+    const bound: number[] = [];
+    const measureBound = async (): Promise<void> => {
+      bound.push(await clients.bounds.insertMany({ ...services, seconds, connections }));
+    };
     try {
       for (let n = 0; n < options.rounds; n++) {
-        rates.push(
-          await measureIngest(nodes, clients.loader, options, options.seed + count * 10_007 + n * 977),
-        );
-        if (count === 1) {
-          const seconds = Math.min(options.seconds, maxRateSeconds);
-          bound.push(await clients.bounds.insertMany({ ...services, seconds, connections }));
-        }
+        await waitUntilQuiet(options.quiet);
+        if (n % 2 === 1) await measureBound();
+        const seed = options.seed + count * 10_007 + n * 977;
+        const { rate, usage } = await measureIngest(nodes, clients, options, seed);
+        rates.push(rate);
+        usages.push(usage);
+        if (n % 2 === 0) await measureBound();
       }
     } finally {
       await nodes.stop();
@@ -105,18 +126,19 @@ async function ingestFigures(
       }),
     );
   }
-  return figures;
+  // A database from the environment counts as other work, and ingest is mostly its work.
+  const ownsDatabase = !process.env.MONGODB_URL;
+  return { figures, hasOthers: ownsDatabase && haveOthers(usages) };
 }
 
-/** The nodes, and the database and Redis if the suite started them: all processes of the suite but its clients. */
-function clusterPids({ loader, approver, bounds, streams, bare }: Clients): readonly number[] {
-  const clients = new Set([...[loader, approver, bounds, ...streams].map(({ pid }) => pid), ...bare.pids]);
-  return processTree(process.pid).filter((pid) => pid !== process.pid && !clients.has(pid));
+/** A deployment, and what hub, clients and others used until its end. */
+interface MeasuredDeployment extends Deployment {
+  readonly usage: Usage;
 }
 
-const figuresOf = (
+export const clusterFigures = (
   rounds: readonly OpenRound[],
-  deployments: readonly Deployment[],
+  deployments: readonly MeasuredDeployment[],
   agents: number,
 ): Figure[] => [
   latencyFigure(rounds, {
@@ -149,7 +171,7 @@ const figuresOf = (
     rounds: deployments.map(({ lastMs }) => lastMs),
     bound: { what: bareFleetText, rounds: deployments.map(({ bareLastMs }) => bareLastMs) },
     target: { at_most: 2, of: 'ratio' },
-    isDisturbed: samplesAreDisturbed(rounds),
+    isDisturbed: haveOthers(deployments.map(({ usage }) => usage)),
   }),
   figureOf({
     id: 'cluster.lost',
@@ -166,7 +188,8 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
   const [a, b, c] = nodes.hubs;
   if (!a || !b || !c) throw new Error('unreachable');
   const env = await nodes.ownedBy(2);
-  const loop = { perSecond: decisionsPerSecond, seconds: Math.min(seconds, maxDecisionSeconds) };
+  const decisionSeconds = Math.min(secondsOfTail(decisionsPerSecond, seconds), maxDecisionSeconds);
+  const loop = { perSecond: decisionsPerSecond, seconds: decisionSeconds };
   const keys: string[] = [];
   for (let n = 0; n < callsOf(loop) * (options.rounds + 1); n += approvalsOfKey)
     keys.push(await nodes.admin.newKey(env));
@@ -183,15 +206,15 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
   report(`opening ${agents} streams`, 0);
   const costs = await fleet.open();
   await clients.approver.decisions({ ...plan, seconds: Math.min(1, seconds) });
-  const deployments: Deployment[] = [];
+  const deployments: MeasuredDeployment[] = [];
+  const pids = clientPids(clients);
   const rounds = await runOpenRounds(options, {
     async measureHub() {
-      const pids = [clients.approver.pid];
-      const decision = await measureSample(clusterPids(clients), pids, () =>
-        clients.approver.decisions(plan),
-      );
-      await delay((seconds - loop.seconds) * 1000);
-      deployments.push(await fleet.deploy());
+      const decision = await measureSample(clusterPids(pids), pids, () => clients.approver.decisions(plan));
+      await delay(Math.max(0, seconds - loop.seconds) * 1000);
+      const endUsage = startUsage(clusterPids(pids), pids);
+      const deployment = await fleet.deploy();
+      deployments.push({ ...deployment, usage: endUsage() });
       return { decision };
     },
     measureBound: async () => ({
@@ -207,7 +230,7 @@ async function runOn(services: BenchServices, nodes: BenchNodes, clients: Client
       per_second: decisionsPerSecond,
       frame_bytes: options.frame,
     },
-    figures: [...figuresOf(rounds, deployments, agents), ...fleetFigures(costs, maxNodes)],
+    figures: [...clusterFigures(rounds, deployments, agents), ...fleetFigures(costs, maxNodes)],
   });
 }
 
@@ -222,12 +245,17 @@ export async function runCluster(options: RunOptions): Promise<Scenario> {
     bare: new BareFleet(maxNodes),
   };
   try {
-    const figures = await ingestFigures(services, clients, options);
+    const ingest = await measureIngests(services, clients, options);
     // The module collects garbage before memory is measured.
     const nodes = await startNodes(options.hub, services, maxNodes, options, ['count']);
     try {
       const scenario = await runOn(services, nodes, clients, options);
-      return { ...scenario, figures: [...scenario.figures, ...figures] };
+      const limit = scenario.limited_by;
+      return {
+        ...scenario,
+        limited_by: limit === 'none' && ingest.hasOthers ? 'others' : limit,
+        figures: [...scenario.figures, ...ingest.figures],
+      };
     } finally {
       await nodes.stop();
     }

@@ -5,7 +5,14 @@ import { callsOf } from '../suite/open-loop.ts';
 import { Receivers } from '../suite/receivers.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
-import { latencyFigure, measureSample, type OpenRound, openScenario, runOpenRounds } from './open-rounds.ts';
+import {
+  latencyFigure,
+  measureSample,
+  type OpenRound,
+  openScenario,
+  runOpenRounds,
+  secondsOfTail,
+} from './open-rounds.ts';
 import type { RunOptions } from './scenario.ts';
 
 const perSecond = 8;
@@ -36,7 +43,8 @@ const figuresOf = (rounds: readonly OpenRound[]): Figure[] => [
 ];
 
 async function runOn(hub: Hub, { receivers, bound }: Clients, options: RunOptions) {
-  const { seconds, report } = options;
+  const { report } = options;
+  const seconds = secondsOfTail(perSecond, options.seconds);
   const { admin, keys } = await makeTenants(hub, 1);
   const loop = { perSecond, seconds };
   while (keys.length * approvalsOfKey < 3 * callsOf(loop) * (options.rounds + 1))

@@ -10,6 +10,7 @@ import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
 import {
+  addedByEach,
   highestResidentBytes,
   minus,
   residentBytesOf,
@@ -145,7 +146,7 @@ function scenarioOf(rounds: readonly Round[], options: RunOptions): Scenario {
         rounds: rounds.map(({ hosted }) => hosted.time),
         bound: {
           what: 'the same events through /api/v1/events',
-          rounds: rounds.map((round) => round.console.time ?? 0),
+          rounds: rounds.map((round) => round.console.time),
         },
       }),
       figureOf({
@@ -153,9 +154,7 @@ function scenarioOf(rounds: readonly Round[], options: RunOptions): Scenario {
         what: 'memory that a signed decision bundle adds while it is made',
         unit: 'MiB',
         better: 'lower',
-        rounds: rounds.map(({ bundleBytes }) =>
-          bundleBytes === null ? null : Math.max(0, bundleBytes) / 2 ** 20,
-        ),
+        rounds: rounds.map(({ bundleBytes }) => addedByEach(bundleBytes, 2 ** 20)),
         target: { at_most: 64, of: 'value' },
         isDisturbed: hasOthers,
       }),

@@ -2,7 +2,14 @@
 // reuse the memory of closed streams, in turns with a fresh bare loop.
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FigureForm, figureOf } from '../suite/figures.ts';
-import { kernelBytes, minus, processorMsOf, residentBytesOf, totalOf } from '../suite/machine.ts';
+import {
+  addedByEach,
+  kernelBytes,
+  minus,
+  processorMsOf,
+  residentBytesOf,
+  totalOf,
+} from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
 import type { RunOptions } from './scenario.ts';
@@ -63,11 +70,14 @@ async function measureCost(
   // Fewer streams than were opened would cost less.
   await client.checkOpen();
   return {
-    rssBytes: added === null ? null : Math.max(0, added / agents),
-    kernelBytes: kernelAdded === null ? null : Math.max(0, kernelAdded / agents),
+    rssBytes: addedByEach(added, agents),
+    kernelBytes: addedByEach(kernelAdded, agents),
     time: spent === null ? null : (spent * 1000) / seconds / agents,
   };
 }
+
+/** The other servers cannot grow their heap before, nor collect garbage when the suite asks for it. */
+const uncollectedText = 'without a collection of garbage';
 
 const rssForm: FigureForm = {
   id: 'idle.rss',
@@ -90,16 +100,17 @@ const timeForm: FigureForm = {
   better: 'lower',
 };
 
-function figuresOf(rounds: readonly Round<Cost>[], isDisturbed: boolean): Figure[] {
-  const beside = (value: (cost: Cost) => number | null) => ({
-    what: bareText,
-    rounds: rounds.map(({ bare }) => value(bare) ?? 0),
+export function idleFigures(rounds: readonly Round<Cost>[], isDisturbed: boolean): Figure[] {
+  const beside = (value: (cost: Cost) => number | null, what = bareText) => ({
+    what,
+    rounds: rounds.map(({ bare }) => value(bare)),
   });
   return [
     figureOf({
       ...rssForm,
+      what: `${rssForm.what} to a heap that has grown before, after a collection of garbage`,
       rounds: rounds.map(({ hub }) => hub.rssBytes),
-      bound: beside(({ rssBytes }) => rssBytes),
+      bound: beside(({ rssBytes }) => rssBytes, `${bareText}, ${uncollectedText}`),
       target: { at_most: 2458, of: 'value' },
     }),
     figureOf({
@@ -138,8 +149,9 @@ export const runIdle = (options: RunOptions): Promise<Scenario> =>
       const target = { pids: () => [bare.pid], port, request: bareRequest, settle };
       return measureCost(target, client, forBound(options));
     },
-    describe: ({ rssBytes }) => `${Math.round(rssBytes ?? 0)} bytes per stream`,
-    figuresOf,
+    describe: ({ rssBytes }) =>
+      rssBytes === null ? 'memory is not measured' : `${Math.round(rssBytes)} bytes per stream`,
+    figuresOf: idleFigures,
     rivals: {
       measure: ({ pids, port, request, marker }, client) =>
         measureCost(
@@ -148,7 +160,11 @@ export const runIdle = (options: RunOptions): Promise<Scenario> =>
           forBound(options),
         ),
       figuresOf: (costs) => [
-        figureOf({ ...rssForm, rounds: costs.map(({ rssBytes }) => rssBytes) }),
+        figureOf({
+          ...rssForm,
+          what: `${rssForm.what}, ${uncollectedText}`,
+          rounds: costs.map(({ rssBytes }) => rssBytes),
+        }),
         figureOf({ ...timeForm, rounds: costs.map(({ time }) => time) }),
       ],
     },

@@ -5,6 +5,8 @@ import type { ScenarioProgram } from './scenario.ts';
 export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   ingest: {
     about: 'durable ingest: rate, time until an answer, cost per event',
+    ids: true,
+    loaders: true,
     run: async (options) => (await import('./ingest.ts')).runIngest(options),
   },
   hosted: {
@@ -15,11 +17,13 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   fanout: {
     about: 'a deployment to many agents: last delivery over SSE and WebSocket',
     ownHub: 'it deploys to production',
+    rivals: 'streams',
     run: async (options) => (await import('./fanout.ts')).runFanout(options),
   },
   idle: {
     about: 'idle agent streams: memory and processor time of each',
     ownHub: 'each round needs a new hub',
+    rivals: 'streams',
     run: async (options) => (await import('./idle.ts')).runIdle(options),
   },
   storm: {
@@ -50,6 +54,7 @@ export const scenarios: { readonly [name: string]: ScenarioProgram } = {
   },
   evaluate: {
     about: 'decisions in the library, in the playground and in replays',
+    rivals: 'decisions',
     run: async (options) => (await import('./evaluate.ts')).runEvaluate(options),
   },
   deliveries: {

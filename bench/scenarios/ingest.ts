@@ -98,7 +98,8 @@ class IngestRun {
 
   async #measureBounds(): Promise<Round['bounds']> {
     const [loader] = this.#loaders;
-    const order = { seconds: this.#options.seconds / boundNames.length, folder: this.#hub.dataFolder };
+    const { seconds, ids } = this.#options;
+    const order = { seconds: seconds / boundNames.length, folder: this.#hub.dataFolder, ids };
     const rates = { insert: 0, append: 0, parse: 0 };
     for (const bound of boundNames) rates[bound] = (await loader?.measureBound({ bound, ...order })) ?? 0;
     return rates;

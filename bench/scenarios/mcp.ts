@@ -9,7 +9,7 @@ import type { Figure, Scenario } from '../suite/results.ts';
 import { WriteAndHop, writeAndHopText } from './approval-bound.ts';
 import { type Era, eras, McpCalls, type PairResult, type PlainResult } from './mcp-calls.ts';
 import { McpProxies, type ProxyMemory, proxyBundle } from './mcp-proxies.ts';
-import { percentileOf } from './open-rounds.ts';
+import { percentileOf, secondsOfTail } from './open-rounds.ts';
 import type { RunOptions } from './scenario.ts';
 
 interface Round {
@@ -136,13 +136,15 @@ async function runBesideHub(options: RunOptions, usages: Usage[]): Promise<reado
     });
     await admin.call('POST', `/api/v1/bundles/bench/${version}/deploy`, { env: 'production' });
     const access = { url: hub.url, key: keys[0] ?? '', cookie: admin.cookie() };
-    const decisions = Math.max(2, Math.round(decisionsOfSecond * seconds));
+    const decisionSeconds = secondsOfTail(decisionsOfSecond, seconds);
+    const decisions = Math.max(2, Math.round(decisionsOfSecond * decisionSeconds));
     const accepts = Math.max(1, Math.round(seconds));
     const rounds: HubRound[] = [];
     for (let n = 0; n < count; n++) {
       await waitUntilQuiet(quiet);
       const endUsage = startUsage(hub.pid, [proxies.pid, bound.pid]);
-      const plan = { perSecond: decisionsOfSecond, seconds, writes: 1, folder: hub.dataFolder };
+      const loop = { perSecond: decisionsOfSecond, seconds: decisionSeconds };
+      const plan = { ...loop, writes: 1, folder: hub.dataFolder };
       rounds.push({
         bound: (await bound.measure(plan)).latencies,
         decision: await proxies.decisions(access, `decided-${n}`, decisions),

@@ -1,6 +1,14 @@
 // Rounds of open loops beside a bound: who was the limit, and the figures of their latencies.
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
-import { figureOf, leastRounds, maxLagMs, maxLagOf, maxOtherCores } from '../suite/figures.ts';
+import {
+  figureOf,
+  hasFewCalls,
+  leastCallsOf,
+  leastRounds,
+  maxLagMs,
+  maxLagOf,
+  maxOtherCores,
+} from '../suite/figures.ts';
 import { mergeLatencies } from '../suite/histogram.ts';
 import { coresOf, describeUsage, loadOf, medianOrNull } from '../suite/load.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
@@ -26,6 +34,13 @@ export interface OpenRounds {
   readonly measureHub: (n: number) => Promise<Samples>;
   readonly measureBound: (n: number) => Promise<OpenRound['bound']>;
 }
+
+/** Shorter rounds try a scenario: their 99th percentiles have no verdict. */
+const leastTailSeconds = 5;
+
+/** Longer than `seconds` where a 99th percentile needs it for a verdict. */
+export const secondsOfTail = (perSecond: number, seconds: number): number =>
+  seconds < leastTailSeconds ? seconds : Math.max(seconds, leastCallsOf(99) / perSecond);
 
 /** Runs an open loop and notes what hub, clients and others used. */
 export async function measureSample(
@@ -123,7 +138,10 @@ export function openScenario(
   // A figure with a low target can have no verdict although the client is punctual enough for the others.
   const isLate =
     isClientLate(samples) ||
-    figures.some(({ verdict, rounds: { length } }) => verdict === 'no_verdict' && length >= leastRounds);
+    figures.some(
+      (figure) =>
+        figure.verdict === 'no_verdict' && figure.rounds.length >= leastRounds && !hasFewCalls(figure),
+    );
   return {
     name,
     parameters: { ...parameters, ...slowParameter(options) },

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { figureOf } from '../suite/figures.ts';
+import { addedByEach } from '../suite/machine.ts';
 import type { Scenario } from '../suite/results.ts';
 import { root } from '../suite/root.ts';
 import type { RunOptions } from './scenario.ts';
@@ -50,7 +51,7 @@ export async function runOwner({ agents, rounds, report }: RunOptions): Promise<
         what: 'heap and buffers of an agent in its environment, without its stream',
         unit: 'bytes per agent',
         better: 'lower',
-        rounds: minutes.map(({ bytesOfAgent }) => Math.max(0, bytesOfAgent)),
+        rounds: minutes.map(({ bytesOfAgent }) => addedByEach(bytesOfAgent, 1)),
         target: { at_most: 6144, of: 'value' },
       }),
       figureOf({

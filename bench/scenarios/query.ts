@@ -7,7 +7,14 @@ import { Loader } from '../suite/loader.ts';
 import { Requester } from '../suite/requester.ts';
 import type { Scenario, Target } from '../suite/results.ts';
 import { newHostedKey } from './hosted.ts';
-import { latencyFigure, measureSample, openScenario, runOpenRounds, type Samples } from './open-rounds.ts';
+import {
+  latencyFigure,
+  measureSample,
+  openScenario,
+  runOpenRounds,
+  type Samples,
+  secondsOfTail,
+} from './open-rounds.ts';
 import { NewestRows, newestRowsText } from './query-bound.ts';
 import { consoleReads, fillConsole } from './query-console.ts';
 import type { RunOptions } from './scenario.ts';
@@ -35,6 +42,8 @@ interface Question {
   readonly what: string;
   readonly path: string;
   readonly isSlow?: boolean;
+  /** Default: by `isSlow` and `percentile` */
+  readonly perSecond?: number;
   /** Milliseconds. */
   readonly atMost?: number;
   readonly percentile?: 50 | 95 | 99;
@@ -68,7 +77,7 @@ const questions: readonly Question[] = [
     name: 'rare',
     what: `${batchSize} events with a verdict that one batch has`,
     path: `/api/v1/events?verdict=${rareVerdict}`,
-    isSlow: true,
+    perSecond: pagesPerSecond,
     atMost: 500,
   },
   { name: 'overview', what: 'the overview', path: '/api/v1/stats/overview', percentile: 50, atMost: 10 },
@@ -115,11 +124,12 @@ interface Clients {
   readonly bound: NewestRows;
 }
 
-const rateOf = ({ isSlow, percentile }: Question): number =>
-  isSlow ? slowPerSecond : percentile === 95 ? pagesPerSecond : fastPerSecond;
+const rateOf = ({ isSlow, percentile, perSecond }: Question): number =>
+  perSecond ?? (isSlow ? slowPerSecond : percentile === 95 ? pagesPerSecond : fastPerSecond);
 
 const secondsOf = (question: Question, seconds: number): number => {
-  const { isSlow, percentile = 99 } = question;
+  const { isSlow, percentile = 99, perSecond } = question;
+  if (perSecond !== undefined) return secondsOfTail(perSecond, seconds);
   const least = isSlow || percentile === 50 ? 0 : percentile === 95 ? leastCallsOf95 : leastCalls;
   return Math.max(seconds, least / rateOf(question));
 };

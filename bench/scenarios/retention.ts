@@ -2,6 +2,7 @@
 // the old events itself, with a clock of ten days ago.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { systemClock } from '../../adapters/node/clock.ts';
 import { createSecrets } from '../../adapters/node/secrets.ts';
 import { openSqlite } from '../../adapters/sqlite/index.ts';
@@ -10,11 +11,12 @@ import { type Admin, adminOf, benchEmail } from '../admin.ts';
 import { batchSize } from '../batch.ts';
 import { figureOf, maxLoaderShare, maxOtherCores } from '../suite/figures.ts';
 import { makeTemporaryFolder } from '../suite/folder.ts';
+import { mergeLatencies, newHistogram } from '../suite/histogram.ts';
 import { type Hub, makeTenants, openHub } from '../suite/hub.ts';
 import { coresOf, loadOf, medianOrNull } from '../suite/load.ts';
 import { Loader } from '../suite/loader.ts';
 import { startUsage, type Usage, waitUntilQuiet } from '../suite/machine.ts';
-import type { Figure, Scenario } from '../suite/results.ts';
+import type { Figure, Histogram, Scenario } from '../suite/results.ts';
 import { type RunOptions, slowParameter } from './scenario.ts';
 
 const connections = 32;
@@ -148,6 +150,12 @@ async function measureSlices(folder: string, tenantId: string): Promise<readonly
 const percentile = (values: readonly number[], share: number): number | null =>
   [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? null;
 
+function histogramOf(milliseconds: readonly number[]): Histogram {
+  const histogram = newHistogram();
+  for (const value of milliseconds) histogram.recordValue(Math.max(1, Math.round(value * 1000)));
+  return mergeLatencies([encodeIntoCompressedBase64(histogram)]);
+}
+
 function figuresOf(
   rounds: readonly Round[],
   slices: readonly (readonly number[])[],
@@ -180,6 +188,7 @@ function figuresOf(
       what: 'time of a slice, p99',
       rounds: slices.map((durations) => percentile(durations, 0.99)),
       target: { at_most: 25, of: 'value' },
+      histogram: histogramOf(slices.flat()),
     }),
     figureOf({
       ...slice,

@@ -1,4 +1,5 @@
 // The form of a scenario of the suite.
+import type { Rival } from '../rivals/rival.ts';
 import type { RunSettings } from '../suite/arguments.ts';
 import type { Scenario } from '../suite/results.ts';
 
@@ -15,6 +16,12 @@ export interface ScenarioProgram {
   readonly ownHub?: string;
   /** It starts no hub that `--slow` and `--profile` could act on. Default: false */
   readonly hasNoHub?: boolean;
+  /** Rivals that `--rivals` measures beside it; absent: none has a part in it. */
+  readonly rivals?: Rival['kind'];
+  /** It takes `--ids`. Default: false */
+  readonly ids?: boolean;
+  /** It takes `--loaders`. Default: false */
+  readonly loaders?: boolean;
   /** @throws CannotRun if hub or load fail */
   readonly run: (options: RunOptions) => Promise<Scenario>;
 }

@@ -7,9 +7,10 @@ interface ShortRun {
   readonly settings: Partial<RunSettings>;
   /** See `ScenarioRun`. */
   readonly needsVerdicts?: boolean;
+  readonly isShort: boolean;
 }
 
-const smallerRuns: { readonly [scenario: string]: Omit<ShortRun, 'scenario'> } = {
+const smallerRuns: { readonly [scenario: string]: Omit<ShortRun, 'scenario' | 'isShort'> } = {
   move: { settings: { rows: 500 } },
   // A round in a browser takes a minute, and three are needed for a verdict.
   console: { settings: { rounds: 1 }, needsVerdicts: false },
@@ -19,5 +20,6 @@ const smallerRuns: { readonly [scenario: string]: Omit<ShortRun, 'scenario'> } =
 export const shortRuns: readonly ShortRun[] = Object.keys(scenarios).map((scenario) => ({
   scenario,
   settings: {},
+  isShort: true,
   ...smallerRuns[scenario],
 }));

@@ -3,7 +3,7 @@
 // fresh bare loop that sends as many bytes.
 import { setTimeout as delay } from 'node:timers/promises';
 import { figureOf } from '../suite/figures.ts';
-import { minus, processorMsOf, residentBytesOf } from '../suite/machine.ts';
+import { addedByEach, minus, processorMsOf, residentBytesOf } from '../suite/machine.ts';
 import type { Figure, Scenario } from '../suite/results.ts';
 import type { StreamClient } from '../suite/streams.ts';
 import type { RunOptions } from './scenario.ts';
@@ -51,7 +51,7 @@ async function measureStorm(
     backMs: back.elapsedMs,
     refused: refused + back.refused,
     time: spent === null ? null : (spent * 1000) / agents,
-    rssBytes: added === null ? null : Math.max(0, added / agents),
+    rssBytes: addedByEach(added, agents),
   };
 }
 
@@ -63,7 +63,7 @@ export function stormFigures(
   const of = (value: (storm: Storm) => number | null) => rounds.map(({ hub }) => value(hub));
   const beside = (value: (storm: Storm) => number | null) => ({
     what: bareText,
-    rounds: rounds.map(({ bare }) => value(bare) ?? 0),
+    rounds: rounds.map(({ bare }) => value(bare)),
   });
   const rateFigure = (id: string, what: string, duration: 'elapsedMs' | 'backMs'): Figure => {
     const rateOf = (storm: Storm): number => (agents * 1000) / storm[duration];

@@ -115,7 +115,7 @@ class TracesRun {
 
 function figuresOf(rounds: readonly Round[], hasBase: boolean, isDisturbed: boolean): Figure[] {
   const costsOf = (side: Side) => rounds.map(({ costs }) => costs[side]);
-  const beside = (side: Side, what: string) => ({ what, rounds: costsOf(side).map((cost) => cost ?? 0) });
+  const beside = (side: Side, what: string) => ({ what, rounds: costsOf(side) });
   const form = { unit: 'µs', better: 'lower', isDisturbed } as const;
   const ofBase = {
     bound: beside('base', 'the hub of --hub'),

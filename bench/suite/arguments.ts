@@ -61,6 +61,8 @@ export const optionForms = {
   slow: { about: 'load a slow-down from bench/slow into the hub', value: 'NAME' },
 } as const satisfies { readonly [name: string]: OptionForm };
 
+export type OptionName = keyof typeof optionForms;
+
 const defaults = {
   rounds: 3,
   seconds: 5,
@@ -134,6 +136,8 @@ export interface Arguments extends RunSettings {
   readonly falseAlarms: number | null;
   /** The sizes that stand on the command line. */
   readonly sizes: Partial<Sizes>;
+  /** The options that stand on the command line. */
+  readonly options: readonly OptionName[];
 }
 
 function editDistance(left: string, right: string): number {
@@ -176,7 +180,7 @@ function readNumber(name: NumberName, text: string): number {
   throw new UsageFault(`--${name} takes a whole number from ${atLeast} to ${atMost}, not ${text}.`);
 }
 
-function readSizes(last: (name: string) => string | undefined): Partial<Sizes> {
+function readSizes(last: (name: keyof Sizes) => string | undefined): Partial<Sizes> {
   const names = Object.keys(defaults) as (keyof Sizes)[];
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -208,7 +212,7 @@ function readTokens(args: readonly string[]) {
     ),
   });
   const words: string[] = [];
-  const values = new Map<string, string[]>();
+  const values = new Map<OptionName, string[]>();
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value);
     if (token.kind !== 'option') continue;
@@ -221,7 +225,8 @@ function readTokens(args: readonly string[]) {
     if (form.value !== undefined && (token.value === undefined || token.value === '')) {
       throw new UsageFault(`--${token.name} takes a value: --${token.name} ${form.value}.`);
     }
-    values.set(token.name, [...(values.get(token.name) ?? []), token.value ?? '']);
+    const name = token.name as OptionName;
+    values.set(name, [...(values.get(name) ?? []), token.value ?? '']);
   }
   return { words, values };
 }
@@ -229,7 +234,7 @@ function readTokens(args: readonly string[]) {
 /** @throws UsageFault for an unknown option, a missing value or a value out of bounds */
 export function parseArguments(args: readonly string[]): Arguments {
   const { words, values } = readTokens(args);
-  const last = (name: string): string | undefined => values.get(name)?.at(-1);
+  const last = (name: OptionName): string | undefined => values.get(name)?.at(-1);
   const sizes = readSizes(last);
   const isEveryScenario = words.length === 0 && !values.has('nightly') && !values.has('guard');
   const formSizes = values.has('full') ? fullSizes : isEveryScenario ? shortSizes : {};
@@ -243,6 +248,7 @@ export function parseArguments(args: readonly string[]): Arguments {
     ...formSizes,
     ...sizes,
     sizes,
+    options: [...values.keys()],
     ids: readIds(last('ids')),
     falseAlarms: alarmRuns === undefined ? null : readNumber('false-alarms', alarmRuns),
     json: last('json') ?? null,

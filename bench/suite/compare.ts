@@ -1,5 +1,6 @@
 // Compares two results files: the change of each figure, its interval, and a word for it.
 import { UsageFault } from './arguments.ts';
+import { hasFewCalls } from './figures.ts';
 import { formatNumber } from './numbers.ts';
 import type { Figure, Machine, Results, Scenario } from './results.ts';
 import { type Change, changeBetween, seededRandom } from './statistics.ts';
@@ -54,11 +55,12 @@ const isElapsed = ({ unit, what }: Figure): boolean =>
   !what.startsWith('processor time') &&
   (unit === 'ms' || unit === 's' || (unit.endsWith('/s') && unit !== 'µs/s'));
 
-/** The limit that leaves a figure without a verdict; null: the hub was measured. */
+/** The reason that leaves a figure without a verdict; null: the hub was measured. */
 function disturbanceOf(figure: Figure, { limited_by }: Scenario): string | null {
   const limit = limitTexts[limited_by] ?? null;
   if (!isElapsed(figure)) return null;
   if (figure.verdict === 'no_target') return limit;
+  if (figure.verdict === 'no_verdict' && hasFewCalls(figure)) return limit ?? 'the number of calls';
   return figure.verdict === 'no_verdict' ? (limit ?? 'the client or other work') : null;
 }
 
@@ -100,10 +102,12 @@ function compareFigures(pair: Pair, random: () => number): Comparison {
   };
 }
 
+/** A slow-down is the subject of a comparison; longer rounds, and the base of a guard, change no meaning. */
+const freeParameters: readonly string[] = ['slow', 'seconds', 'base'];
+
 function checkParameters(before: Scenario, after: Scenario): void {
   const names = new Set([...Object.keys(before.parameters), ...Object.keys(after.parameters)]);
-  // A slow-down is the subject of a comparison, and longer rounds measure the same thing.
-  const others = [...names].filter((name) => name !== 'slow' && name !== 'seconds');
+  const others = [...names].filter((name) => !freeParameters.includes(name));
   const different = others.find((name) => before.parameters[name] !== after.parameters[name]);
   if (different === undefined) return;
   const values = `${before.parameters[different]} and ${after.parameters[different]}`;

@@ -52,6 +52,7 @@ export interface BoundOrder {
   readonly seconds: number;
   /** For the files of the bound, on the disk of the hub. */
   readonly folder: string;
+  readonly ids: IdOrder;
 }
 
 type Order = ClosedOrder | OpenOrder | BoundOrder;
@@ -75,7 +76,7 @@ export class Loader extends ClientProcess<Order> {
     return this.request(order);
   }
 
-  /** Events per second. */
+  /** Events per second: of elapsed time, for `parse` of processor time. */
   measureBound(order: Omit<BoundOrder, 'type'>): Promise<number> {
     return this.request({ type: 'bound', ...order });
   }

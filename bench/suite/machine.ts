@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { maxOtherCores } from './figures.ts';
 import type { Machine } from './results.ts';
 
 /** Of /proc/PID/stat, in 1/100 s on every Linux that Node runs on. */
@@ -123,6 +124,13 @@ export const minus = (after: number | null, before: number | null): number | nul
   after === null || before === null ? null : after - before;
 
 /**
+ * What each of `count` added to a value. Null for a decrease: something else gave back more than they took, so theirs
+ * is not measured.
+ */
+export const addedByEach = (added: number | null, count: number): number | null =>
+  added === null || added < 0 ? null : added / count;
+
+/**
  * Measures the processor time of a hub, its clients and everything else from now until the returned call.
  * @param hub its process, or all processes of a cluster
  */
@@ -169,10 +177,25 @@ export async function measureBusyCores(): Promise<number> {
   return Math.max(0, (machineBusyMs() - busy) / (performance.now() - at));
 }
 
-/** Waits until less than a tenth of the cores is in use for a second, at most `seconds`. */
-export async function waitUntilQuiet(seconds: number): Promise<void> {
+/** Cores that other work uses during a second: all but this process and what it started. */
+async function measureOtherCores(): Promise<number> {
+  const pids = processTree(process.pid);
+  const [own, at] = [totalOf(pids, processorMsOf), performance.now()];
+  const busy = await measureBusyCores();
+  const spent = minus(totalOf(pids, processorMsOf), own) ?? 0;
+  return Math.max(0, busy - spent / (performance.now() - at));
+}
+
+/**
+ * Waits, at most `seconds`, until other work uses as little for a second as a verdict allows.
+ * @param measure returns cores, and takes some time. Default: other work of a second
+ */
+export async function waitUntilQuiet(
+  seconds: number,
+  measure: () => Promise<number> = measureOtherCores,
+): Promise<void> {
   const end = performance.now() + seconds * 1000;
-  while (performance.now() < end) if ((await measureBusyCores()) < 0.1 * cpus().length) return;
+  while (performance.now() < end) if ((await measure()) <= maxOtherCores) return;
 }
 
 /** Files and sockets that this process, and each one that it starts, can have. */

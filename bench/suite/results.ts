@@ -25,6 +25,18 @@ const targetSchema = z.union([
   z.strictObject({ at_least: amount, of: comparedValue }),
 ]);
 
+/** JSON has no infinity. */
+const share = z.number().nullable().describe('null: infinite, from 0 to more');
+
+const comparisonSchema = z.strictObject({
+  word: z.enum(['better', 'worse', 'same', 'unclear']),
+  reason: z.string().nullable().describe('of the word unclear'),
+  change: z
+    .strictObject({ median: share, low: share, high: share })
+    .nullable()
+    .describe('share by which the medians differ, and its 95 % bootstrap interval; null: not compared'),
+});
+
 const figureSchema = z.strictObject({
   id: z
     .string()
@@ -36,11 +48,14 @@ const figureSchema = z.strictObject({
   rounds: z.array(amount).describe('empty where the figure could not be measured'),
   median: amount.nullable(),
   spread: amount.nullable().describe('(largest − smallest) ÷ median'),
-  bound: boundSchema.nullable(),
+  bound: boundSchema.nullable().describe('null also where the bound could not be measured'),
   ratio: amount.nullable().describe('median ÷ median of the bound'),
   target: targetSchema.nullable(),
   verdict: z.enum(['met', 'missed', 'no_verdict', 'no_target']),
   histogram: histogramSchema.nullable(),
+  comparison: comparisonSchema
+    .optional()
+    .describe('of the guard alone: this tree beside the base, whose rounds are those of the bound'),
 });
 
 const rivalSchema = z.union([

@@ -130,35 +130,75 @@ export interface PredictionCheck {
   readonly isWithin: boolean;
 }
 
-/** Compares predictions with runs of more streams and the same frames. Costs without such a run are left out. */
-export function checkPredictions(costs: Costs, larger: Costs): readonly PredictionCheck[] {
-  return checkedCosts.flatMap(([what, name]) => {
+/** A cost that one of both sides has, or that both have of different things. */
+export interface MissingCheck {
+  readonly what: string;
+  readonly reason: string;
+  /** The run that checks the prediction has the cost, so the check is not whole. */
+  readonly isMeasured: boolean;
+}
+
+export interface PredictionChecks {
+  readonly checks: readonly PredictionCheck[];
+  readonly missing: readonly MissingCheck[];
+}
+
+const framesOf = ({ frameBytes }: Cost): string =>
+  frameBytes === null ? 'no frames' : `${frameBytes} bytes`;
+
+/** Why a prediction and a measured cost say nothing about each other; null: they can be compared. */
+function obstacleOf(predicted: Cost | null, actual: Cost | null): string | null {
+  if (!predicted) return 'no file of the prediction has it';
+  if (!actual) return 'the run that checks the prediction does not have it';
+  if (predicted.frameBytes !== actual.frameBytes) {
+    return `frames differ: ${framesOf(predicted)} in the prediction, ${framesOf(actual)} in the check`;
+  }
+  const streams = largestSize(actual);
+  if (streams <= largestSize(predicted)) {
+    return `the check has ${streams} streams, which is not more than ${formatSizes(predicted.sizes)}`;
+  }
+  return costOfStreams(predicted, streams) === 0 ? 'the prediction is 0' : null;
+}
+
+/** Compares predictions with runs of more streams and the same frames. */
+export function checkPredictions(costs: Costs, larger: Costs): PredictionChecks {
+  const checks: PredictionCheck[] = [];
+  const missing: MissingCheck[] = [];
+  for (const [what, name] of checkedCosts) {
     const [predicted, actual] = [costs[name], larger[name]];
-    if (!predicted || !actual || predicted.frameBytes !== actual.frameBytes) return [];
+    if (!predicted && !actual) continue;
+    const reason = obstacleOf(predicted, actual);
+    if (!predicted || !actual || reason !== null) {
+      missing.push({ what, reason: reason ?? '', isMeasured: actual !== null });
+      continue;
+    }
     const streams = largestSize(actual);
-    const prediction = costOfStreams(predicted, streams);
-    if (streams <= largestSize(predicted) || prediction === 0) return [];
-    const ratio = costOfStreams(actual, streams) / prediction;
-    return [{ what, sizes: predicted.sizes, streams, ratio, isWithin: Math.abs(ratio - 1) <= maxDeviation }];
-  });
+    const ratio = costOfStreams(actual, streams) / costOfStreams(predicted, streams);
+    const isWithin = Math.abs(ratio - 1) <= maxDeviation;
+    checks.push({ what, sizes: predicted.sizes, streams, ratio, isWithin });
+  }
+  return { checks, missing };
 }
 
 const formatSizes = (sizes: readonly number[]): string =>
   sizes.length < 2 ? sizes.join('') : `${sizes.slice(0, -1).join(', ')} and ${sizes.at(-1)}`;
 
-export function formatChecks(checks: readonly PredictionCheck[]): string {
-  if (checks.length === 0) return 'No figure of the check has more streams than the prediction.\n';
+export function formatChecks({ checks, missing }: PredictionChecks): string {
   const lines = checks.map(({ what, sizes, streams, ratio, isWithin }) => {
     const verdict = isWithin ? 'within' : 'NOT within';
     const basis = `measured with ${streams} streams ÷ predicted from ${formatSizes(sizes)}`;
     return `  ${what}: ${formatNumber(ratio)}, ${basis}, ${verdict} ${maxDeviation * 100} %`;
   });
-  return ['Check of the predictions', ...lines, ''].join('\n');
+  const absent = missing.map(({ what, reason }) => `  ${what}: not compared, ${reason}`);
+  const none = checks.length === 0 ? ['  No cost of the check could be compared.'] : [];
+  return ['Check of the predictions', ...lines, ...absent, ...none, ''].join('\n');
 }
 
-/** Exit code of a check: 1 for a prediction that is too far off, 3 without any. */
-export const exitCodeOfChecks = (checks: readonly PredictionCheck[]): number =>
-  checks.length === 0 ? 3 : checks.every(({ isWithin }) => isWithin) ? 0 : 1;
+/** Exit code of a check: 1 for a prediction that is too far off, 3 if a cost of the larger run was not compared. */
+export function exitCodeOfChecks({ checks, missing }: PredictionChecks): 0 | 1 | 3 {
+  if (checks.some(({ isWithin }) => !isWithin)) return 1;
+  return checks.length === 0 || missing.some(({ isMeasured }) => isMeasured) ? 3 : 0;
+}
 
 export function formatPredictions(agents: number, predictions: readonly Prediction[]): string {
   const lines = predictions.map(({ what, value, unit, sizes }) => {

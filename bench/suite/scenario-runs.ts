@@ -4,9 +4,9 @@ import { scenarios } from '../scenarios/index.ts';
 import { skippedScenario } from '../scenarios/scenario.ts';
 import { type Arguments, type RunSettings, UsageFault } from './arguments.ts';
 import { CannotRun } from './failure.ts';
-import { exitCodeOf, leastRounds } from './figures.ts';
+import { exitCodeOf, hasFewCalls, leastRounds } from './figures.ts';
 import { formatDuration, formatScenario } from './print.ts';
-import type { Scenario } from './results.ts';
+import type { Figure, Scenario } from './results.ts';
 
 export type Report = (text: string, share: number) => void;
 
@@ -26,6 +26,8 @@ export interface ScenarioRun {
   readonly settings?: Partial<RunSettings>;
   /** False: a figure with too few rounds for a verdict has no target. Default: true */
   readonly needsVerdicts?: boolean;
+  /** A percentile with too few calls for a verdict has no target. Default: false */
+  readonly isShort?: boolean;
 }
 
 /** Where the default size takes hours, also with `--full`. */
@@ -37,13 +39,20 @@ const largestSizes: { readonly [scenario: string]: Partial<RunSettings> } = {
 export const runsOf = (names: readonly string[]): readonly ScenarioRun[] =>
   names.map((scenario) => ({ scenario, settings: largestSizes[scenario] ?? {} }));
 
-/** See `needsVerdicts`. */
-export const withoutShortTargets = (scenario: Scenario): Scenario => ({
-  ...scenario,
-  figures: scenario.figures.map((figure) =>
-    figure.rounds.length < leastRounds ? { ...figure, target: null, verdict: 'no_target' } : figure,
-  ),
-});
+/** A run that is too short by design can end with 0: what it cannot decide has no target. */
+export function withoutShortTargets(
+  scenario: Scenario,
+  { needsVerdicts = true, isShort = false }: Pick<ScenarioRun, 'needsVerdicts' | 'isShort'>,
+): Scenario {
+  const isTooShort = (figure: Figure): boolean =>
+    (!needsVerdicts && figure.rounds.length < leastRounds) || (isShort && hasFewCalls(figure));
+  return {
+    ...scenario,
+    figures: scenario.figures.map((figure) =>
+      isTooShort(figure) ? { ...figure, target: null, verdict: 'no_target' } : figure,
+    ),
+  };
+}
 
 export interface MeasuredRuns {
   readonly scenarios: readonly Scenario[];
@@ -80,7 +89,7 @@ async function runScenario(run: ScenarioRun, { args, hub }: RunContext): Promise
   }
   process.stderr.write(`${name}: ${program.about}\n`);
   const measured = await program.run({ ...settingsOf(run, args), hub, report: progressOf(name) });
-  const scenario = run.needsVerdicts === false ? withoutShortTargets(measured) : measured;
+  const scenario = withoutShortTargets(measured, run);
   if (args.url === null) return scenario;
   return { ...scenario, parameters: { ...scenario.parameters, url: new URL(args.url).origin } };
 }

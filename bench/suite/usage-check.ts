@@ -1,7 +1,9 @@
 // Refuses options that the command would ignore, and load on another machine's hub without consent, before anything is
 // measured.
+import { rivalsOf } from '../rivals/index.ts';
 import { scenarios } from '../scenarios/index.ts';
-import { type Arguments, UsageFault } from './arguments.ts';
+import type { ScenarioProgram } from '../scenarios/scenario.ts';
+import { type Arguments, type OptionName, UsageFault } from './arguments.ts';
 import { checkTarget, readAccess } from './remote.ts';
 
 const otherCommands = ['counts', 'compare', 'docs', 'report', 'rivals', 'scale'] as const;
@@ -14,41 +16,77 @@ function kindOf({ guard, clean, nightly, words: [command] }: Arguments): Kind {
   return otherCommands.find((name) => name === command) ?? 'scenarios';
 }
 
-interface Option {
-  readonly name: string;
-  readonly isSet: boolean;
-  readonly goesWith: readonly Kind[];
+const measuring = ['rounds', 'seed', 'hub', 'slow', 'json', 'html'] as const;
+/** Each scenario takes them, so that one command can run several. */
+const sizes = ['seconds', 'rows', 'agents', 'frame', 'quiet'] as const;
+const rareOptions = ['rivals', 'ids', 'loaders'] as const;
+
+/** The options of a command, besides --help and --list; one that is not among them would be ignored. */
+const optionsOfKinds: { readonly [kind in Kind]: readonly OptionName[] } = {
+  scenarios: [
+    ...measuring,
+    ...sizes,
+    ...rareOptions,
+    ...(['profile', 'url', 'yes-load', 'full', 'nightly'] as const),
+  ],
+  scale: [...measuring, ...sizes, 'rivals', 'profile', 'check'],
+  counts: [...measuring, 'write-bands'],
+  '--guard': [...measuring, 'guard', 'base', 'false-alarms'],
+  '--clean': ['clean', 'url', 'yes-load'],
+  compare: ['seed'],
+  report: ['html'],
+  docs: [],
+  rivals: [],
+};
+
+/** Files are not measured. */
+const optionsWithFiles: readonly OptionName[] = ['agents', 'check'];
+
+const takes = (name: (typeof rareOptions)[number], { rivals, ids, loaders }: ScenarioProgram): boolean =>
+  ({ rivals: rivals !== undefined, ids: ids === true, loaders: loaders === true })[name];
+
+/** @throws UsageFault that names the options of the command */
+function refuseOption(name: OptionName, command: string, options: readonly OptionName[]): never {
+  const names = options.map((option) => `--${option}`);
+  const list = names.length === 0 ? 'It has no options' : `Its options: ${names.join(', ')}`;
+  throw new UsageFault(`--${name} does not go with ${command}. ${list}.`);
 }
 
-const optionsOf = (args: Arguments): readonly Option[] => [
-  { name: '--url', isSet: args.url !== null, goesWith: ['scenarios', '--clean'] },
-  { name: '--check', isSet: args.check !== null, goesWith: ['scale'] },
-  { name: '--base', isSet: args.base !== null, goesWith: ['--guard'] },
-  { name: '--false-alarms', isSet: args.falseAlarms !== null, goesWith: ['--guard'] },
-  { name: '--write-bands', isSet: args.writeBands, goesWith: ['counts'] },
-  { name: '--full', isSet: args.full, goesWith: ['scenarios'] },
-  { name: '--profile', isSet: args.profile, goesWith: ['scenarios', 'scale'] },
-  { name: '--slow', isSet: args.slow.length > 0, goesWith: ['scenarios', 'counts', '--guard', 'scale'] },
-  { name: '--json', isSet: args.json !== null, goesWith: ['scenarios', 'counts', '--guard', 'scale'] },
-  {
-    name: '--html',
-    isSet: args.html !== null,
-    goesWith: ['scenarios', 'counts', '--guard', 'scale', 'report'],
-  },
-];
+function checkOptions(args: Arguments, kind: Kind): void {
+  const { options, words, nightly } = args;
+  const hasFiles = kind === 'scale' && words.length > 1;
+  const kindOptions = hasFiles ? optionsWithFiles : optionsOfKinds[kind];
+  const strange = options.find((name) => !kindOptions.includes(name));
+  if (strange !== undefined) refuseOption(strange, hasFiles ? 'scale with files' : kind, kindOptions);
+  if (kind !== 'scenarios') return;
+  const programs = words.flatMap((word) => scenarios[word] ?? []);
+  if (programs.length === 0) return;
+  const names = words.join(' ');
+  const isTaken = (name: OptionName): boolean => {
+    const rare = rareOptions.find((one) => one === name);
+    return rare === undefined || programs.some((program) => takes(rare, program));
+  };
+  const ignored = options.find((name) => !isTaken(name));
+  if (ignored !== undefined) refuseOption(ignored, names, kindOptions.filter(isTaken));
+  // A nightly command can name rivals for all of its scenarios.
+  const useless = nightly
+    ? undefined
+    : rivalsOf(args.rivals).find(({ kind: rival }) => programs.every(({ rivals }) => rivals !== rival));
+  if (useless === undefined) return;
+  const places = Object.entries(scenarios).filter(([, { rivals }]) => rivals === useless.kind);
+  throw new UsageFault(
+    `${useless.name} is no rival of ${names}. It goes with ${listOf(places.map(([name]) => name))}.`,
+  );
+}
 
 const listOf = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
-function checkWords({ guard, clean, words, falseAlarms, base, slow, json, html }: Arguments): void {
-  const [command, file] = words;
+function checkWords({ guard, clean, words: [command], falseAlarms, base, slow }: Arguments): void {
   if (guard && command !== undefined) throw new UsageFault(`--guard takes no command: ${command}.`);
   if (clean !== null && command !== undefined) throw new UsageFault(`--clean takes no scenario: ${command}.`);
   if (falseAlarms !== null && (base !== null || slow.length > 0)) {
     throw new UsageFault('--false-alarms compares a tree with itself: leave --base and --slow out.');
-  }
-  if (command === 'scale' && file !== undefined && (json !== null || html !== null)) {
-    throw new UsageFault('scale with files measures nothing: leave --json and --html out.');
   }
 }
 
@@ -69,9 +107,7 @@ function checkScenarios({ words, url, slow, profile }: Arguments): void {
 export function checkUsage(args: Arguments): void {
   const kind = kindOf(args);
   checkWords(args);
-  for (const { name, isSet, goesWith } of optionsOf(args)) {
-    if (isSet && !goesWith.includes(kind)) throw new UsageFault(`${name} goes with ${listOf(goesWith)}.`);
-  }
+  checkOptions(args, kind);
   const { url, clean, full, nightly, hub, slow, profile, yesLoad } = args;
   if (full && nightly) throw new UsageFault('--nightly has sizes of its own: leave --full out.');
   if (url === null) {

@@ -19,6 +19,7 @@ import {
   compareInRounds,
   compareSides,
   exitCodeOfGuard,
+  guardScenario,
   type Sides,
 } from '../../bench/guard/against-base.ts';
 import { ensureBaseBuild, isSameProgram, resolveBase } from '../../bench/guard/base-build.ts';
@@ -33,7 +34,7 @@ import {
   type PartResult,
 } from '../../bench/guard/false-alarms.ts';
 import type { GuardRun } from '../../bench/guard/measure.ts';
-import { compareResults, exitCodeOfComparisons } from '../../bench/suite/compare.ts';
+import { compareResults, compareScenarios, exitCodeOfComparisons } from '../../bench/suite/compare.ts';
 import { parseResults } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { seededRandom } from '../../bench/suite/statistics.ts';
@@ -192,6 +193,45 @@ describe('the base of the guard', () => {
       'counts.statements',
     ]);
     expect([exitCodeOfGuard(comparisons), exitCodeOfComparisons(comparisons)]).toEqual([1, 1]);
+  });
+
+  it('leaves both sides in the results file: commit and rounds of the base, word and interval of each figure', () => {
+    const base = Array.from({ length: 7 }, (_, n) => ({
+      values: { ...runOf(400 + n, 20).values },
+      otherCores: 0,
+    }));
+    const tree = Array.from({ length: 7 }, (_, n) => runOf(480 + n, 20));
+    const sides = {
+      base: base.map(({ values }) => ({ values: { ...values, 'counts.commits': 0 }, otherCores: 0 })),
+      tree: tree.map(({ values }) => ({ values: { ...values, 'counts.commits': 3 }, otherCores: 0 })),
+    };
+    const sha = 'a'.repeat(40);
+    const scenario = guardScenario(sides, compareSides(sides, 1), { sha, slow: ['extra-commit'] });
+    const file = parseResults(JSON.stringify({ ...read('484a7b0d'), scenarios: [scenario] }));
+    expect(file.scenarios[0]?.parameters).toEqual({ base: sha, slow: 'extra-commit' });
+    const figures = new Map(file.scenarios[0]?.figures.map((figure) => [figure.id, figure]));
+    expect(figures.get('counts.statements')).toMatchObject({
+      rounds: tree.map(({ values }) => values['counts.statements']),
+      bound: { what: 'the base, aaaaaaaa', rounds: base.map(({ values }) => values['counts.statements']) },
+      comparison: { word: 'worse', reason: null, change: { median: expect.closeTo(80 / 403) } },
+    });
+    const { low = 0, high = 0 } = figures.get('counts.statements')?.comparison?.change ?? {};
+    expect([low, high].every((share) => Math.abs((share ?? 0) - 0.2) < 0.02)).toBe(true);
+    expect(figures.get('counts.ingest_time')?.comparison).toMatchObject({
+      word: 'same',
+      change: { median: 0 },
+    });
+    // From 0 to more.
+    expect(figures.get('counts.commits')?.comparison).toEqual({
+      word: 'worse',
+      reason: null,
+      change: { median: null, low: null, high: null },
+    });
+    expect(figures.get('counts.stream_rss')?.comparison).toMatchObject({ word: 'unclear', change: null });
+    // A later file with another base compares all the same.
+    const other = guardScenario(sides, compareSides(sides, 1), { sha: 'b'.repeat(40), slow: [] });
+    const both = compareScenarios([scenario], [other], { isSameMachine: true, seed: 1 });
+    expect(both.find(({ id }) => id === 'counts.statements')?.word).toBe('same');
   });
 
   it('needs no clearer verdict about a figure that may be better and is not worse', () => {

@@ -73,6 +73,37 @@ describe('.ci/nightly', () => {
   });
 });
 
+describe('.ci/nightly-bench', () => {
+  const words = (call: string | undefined): readonly string[] => call?.split(' -- ')[1]?.split(' ') ?? [];
+
+  it('predicts from two sizes, with rounds as long as docs/scale.md asks for, and checks all of their files', () => {
+    const { status, calls } = runScript('nightly-bench', '');
+    expect(status).toBe(0);
+    const predictions = calls.filter(
+      (call) => call.includes('--agents 1250') || call.includes('--agents 5000'),
+    );
+    const files = predictions.map((call) => /--json (\S+)/.exec(call)?.[1] ?? '');
+    expect(predictions.map((call) => call.replace(/ --quiet.*/, ''))).toEqual(
+      ['1250', '5000'].flatMap((streams) => [
+        `run -s bench -- idle --seconds 60 --agents ${streams}`,
+        `run -s bench -- storm fanout owner --agents ${streams}`,
+        `run -s bench -- cluster --seconds 30 --agents ${streams}`,
+      ]),
+    );
+    expect(words(calls.at(-1))).toEqual(['scale', '--agents', '45000', '--check', 'nightly.json', ...files]);
+    expect(new Set(files).size).toBe(6);
+  });
+
+  it('has its own arguments after those of each run, and fails when a run for a prediction could not run', () => {
+    const npm = 'case "$*" in *"owner --agents 5000"*) exit 2 ;; *"idle --seconds 60"*) exit 1 ;; esac';
+    const { status, calls } = runScript('nightly-bench', npm, ['--rounds', '1', '--seconds', '1']);
+    expect(status).toBe(2);
+    const runs = calls.filter((call) => !/ (?:rivals|scale) /.test(call));
+    expect(runs.every((call) => call.endsWith(' --rounds 1 --seconds 1'))).toBe(true);
+    expect(runs).toHaveLength(9);
+  });
+});
+
 /** The tests pass; each run of the counts ends with the next code, and a missed figure with 1. */
 const testsAndCounts = (...codes: readonly number[]): string =>
   [

@@ -1,9 +1,14 @@
 // Loaders of the suite against servers of the test: totals, due times, and loaders or servers that fail.
+import { mkdtempSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { decodeFromCompressedBase64 } from 'hdr-histogram-js';
+import Libsql from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
+import { insertRows, measureBound } from '../../bench/scenarios/ingest-bounds.ts';
 import { Approver } from '../../bench/suite/approver.ts';
 import { HttpCaller } from '../../bench/suite/http-call.ts';
 import { Loader } from '../../bench/suite/loader.ts';
@@ -130,6 +135,45 @@ describe('a client of approvals', () => {
     await expect(receivers.deliver({ ...plan, perSecond: 10, seconds: 0.1 })).rejects.toThrow(
       'The notification of approval 0 to each receiver did not come within 0.2 s.',
     );
+  });
+});
+
+describe('a bound of ingest', () => {
+  const newFolder = (): string => {
+    const folder = mkdtempSync(join(tmpdir(), 'reeve-bound-test-'));
+    cleanups.push(() => rmSync(folder, { recursive: true, force: true }));
+    return folder;
+  };
+
+  it.each([
+    ['random', '4', false],
+    ['ordered', '7', true],
+  ] as const)('inserts events with %s call ids, UUIDs of version %s', (ids, version, hasTime) => {
+    const folder = newFolder();
+    const before = Date.now();
+    const bound = insertRows(folder, ids);
+    bound.writeGroup();
+    bound.close();
+    const db = new Libsql(join(folder, 'rows.db'));
+    const rows = db.prepare('SELECT call_id FROM events').all() as { readonly call_id: string }[];
+    db.close();
+    const form = new RegExp(`^[0-9a-f]{8}-[0-9a-f]{4}-${version}[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`);
+    expect(rows.length).toBe(16 * batchSize);
+    const times = rows.map(({ call_id }) => Number.parseInt(call_id.replace('-', '').slice(0, 12), 16));
+    expect(rows.every(({ call_id }) => form.test(call_id))).toBe(true);
+    expect(times.every((time) => time >= before && time <= Date.now())).toBe(hasTime);
+  });
+
+  it('counts the processor time of parsing, as the figure beside it has that of the hub', async () => {
+    const { cpuUsage } = process;
+    // A second of processor time, whatever the clock shows.
+    let reads = 0;
+    process.cpuUsage = Object.assign(() => ({ user: reads++ * 1e6, system: 0 }), cpuUsage);
+    cleanups.push(() => {
+      process.cpuUsage = cpuUsage;
+    });
+    const order = { bound: 'parse', seconds: 0, folder: newFolder(), ids: 'random' } as const;
+    expect(await measureBound(order)).toBe(16 * batchSize);
   });
 });
 

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { processorMsOf } from '../../bench/suite/machine.ts';
+import { processorMsOf, waitUntilQuiet } from '../../bench/suite/machine.ts';
 
 /** Works for 15 ms after each message, and answers with its processor time in milliseconds. */
 const worker = `process.on('message', () => {
@@ -43,4 +43,10 @@ it.runIf(existsSync(`/proc/${process.pid}/task/${process.pid}/schedstat`))(
 
 it('is null for a process that there is not', () => {
   expect(processorMsOf(2 ** 30)).toBeNull();
+});
+
+it('waits for other work until it is as little as a verdict allows, whatever the number of cores', async () => {
+  const measurements = [0.3, 0.15, 0.11, 0.1, 0.05];
+  await waitUntilQuiet(60, async () => measurements.shift() ?? 0);
+  expect(measurements).toEqual([0.05]);
 });

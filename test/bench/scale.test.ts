@@ -111,9 +111,9 @@ describe('a prediction', () => {
     expect(predicted('a deployment in one process after the other')).toBeCloseTo((67 * 20 + 4000) / 1000, 6);
     expect(formatPredictions(1_000_000, predictions)).toContain('predicted from 1250 and 5000 streams');
     // One size alone would predict too much.
-    const checks = checkPredictions(costs, costsOf([runOf(19_400)]));
+    const { checks } = checkPredictions(costs, costsOf([runOf(19_400)]));
     expect(checks.map(({ ratio }) => ratio)).toEqual([expect.closeTo(1, 6), expect.closeTo(1, 6)]);
-    const [memory] = checkPredictions(costsOf([runOf(5000)]), costsOf([runOf(19_400)]));
+    const [memory] = checkPredictions(costsOf([runOf(5000)]), costsOf([runOf(19_400)])).checks;
     expect(memory?.ratio).toBeCloseTo(2515.5 / 4000, 3);
     expect(memory?.isWithin).toBe(false);
   });
@@ -168,18 +168,49 @@ describe('the check of a prediction', () => {
       // Not more streams than the prediction: no check.
       scenarioOf('storm', 'storm.processor_time', 500, 5000),
     );
-    const checks = checkPredictions(costs, costsOf([measured]));
+    const outcome = checkPredictions(costs, costsOf([measured]));
+    const { checks, missing } = outcome;
     expect(checks).toMatchObject([
       { what: 'resident memory of all streams', sizes: [5000], streams: 15_000, isWithin: true },
       { what: 'a deployment in one process', isWithin: false },
     ]);
     expect(checks.map(({ ratio }) => ratio)).toEqual([expect.closeTo(1.1, 6), expect.closeTo(1.2, 6)]);
-    expect(formatChecks(checks)).toContain(
-      '1.1, measured with 15000 streams ÷ predicted from 5000, within 15 %',
+    const text = formatChecks(outcome);
+    expect(text).toContain('1.1, measured with 15000 streams ÷ predicted from 5000, within 15 %');
+    expect(text).toContain('NOT within 15 %');
+    expect(text).toContain(
+      'to open all streams: not compared, the check has 5000 streams, which is not more than 5000',
     );
-    expect(formatChecks(checks)).toContain('NOT within 15 %');
-    expect(exitCodeOfChecks(checks)).toBe(1);
-    expect(exitCodeOfChecks(checks.slice(0, 1))).toBe(0);
+    expect(exitCodeOfChecks(outcome)).toBe(1);
+    const [memory] = checks;
+    if (!memory) throw new Error('unreachable');
+    // A measured cost without a comparison leaves the check without a verdict.
+    expect(exitCodeOfChecks({ checks: [memory], missing })).toBe(3);
+    expect(exitCodeOfChecks({ checks: [memory], missing: [] })).toBe(0);
+  });
+
+  it('names each cost that one side alone has, and has no verdict if it is the larger run', () => {
+    const memory = (streams: number): Scenario => scenarioOf('idle', 'idle.rss', 2000, streams);
+    const time = (streams: number): Scenario => scenarioOf('idle', 'idle.processor_time', 3, streams);
+    const checkOf = (small: readonly Scenario[], large: readonly Scenario[]) => {
+      const outcome = checkPredictions(costsOf([fileOf(...small)]), costsOf([fileOf(...large)]));
+      const [, ...lines] = formatChecks(outcome).split('\n');
+      return {
+        code: exitCodeOfChecks(outcome),
+        missing: lines.filter((line) => line.includes('not compared')),
+      };
+    };
+    expect(checkOf([memory(5000)], [memory(15_000), time(15_000)])).toEqual({
+      code: 3,
+      missing: ['  processor time of idle streams: not compared, no file of the prediction has it'],
+    });
+    expect(checkOf([memory(5000), time(5000)], [memory(15_000)])).toEqual({
+      code: 0,
+      missing: [
+        '  processor time of idle streams: not compared, the run that checks the prediction does not have it',
+      ],
+    });
+    expect(checkOf([memory(5000)], [memory(15_000)])).toEqual({ code: 0, missing: [] });
   });
 
   it('compares a cluster with a smaller cluster, and a deployment only with one of the same bytes', () => {
@@ -188,11 +219,20 @@ describe('the check of a prediction', () => {
       return fileOf({ ...scenario, parameters: { agents, frame_bytes } });
     };
     const small = costsOf([clusterOf(5000, 50)]);
-    const checks = checkPredictions(small, costsOf([clusterOf(45_000, 460)]));
+    const { checks } = checkPredictions(small, costsOf([clusterOf(45_000, 460)]));
     expect(checks).toMatchObject([
       { what: 'a deployment in a cluster', sizes: [5000], streams: 45_000, isWithin: true },
     ]);
-    expect(checkPredictions(small, costsOf([clusterOf(45_000, 460, 4096)]))).toEqual([]);
+    expect(checkPredictions(small, costsOf([clusterOf(45_000, 460, 4096)]))).toEqual({
+      checks: [],
+      missing: [
+        {
+          what: 'a deployment in a cluster',
+          reason: 'frames differ: 32000 bytes in the prediction, 4096 bytes in the check',
+          isMeasured: true,
+        },
+      ],
+    });
     const predictions = predictScale(45_000, small);
     expect(predictions.find(({ what }) => what.includes('a deployment in a cluster'))?.value).toBeCloseTo(
       0.45,
@@ -204,6 +244,6 @@ describe('the check of a prediction', () => {
   it('has no verdict without more streams', () => {
     const checks = checkPredictions(costs, costs);
     expect(exitCodeOfChecks(checks)).toBe(3);
-    expect(formatChecks(checks)).toContain('No figure');
+    expect(formatChecks(checks)).toContain('No cost of the check could be compared.');
   });
 });

@@ -5,11 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { encodeIntoCompressedBase64 } from 'hdr-histogram-js';
 import { describe, expect, it } from 'vitest';
 import { batchSize } from '../../bench/batch.ts';
+import { clusterFigures } from '../../bench/scenarios/cluster.ts';
 import { type Growth, growthFigures, growthOf, withoutEdges } from '../../bench/scenarios/growth.ts';
 import { scenarios } from '../../bench/scenarios/index.ts';
 import { findDisturbances, ingestFigures, limitOf } from '../../bench/scenarios/ingest.ts';
 import { nightlyRuns } from '../../bench/scenarios/nightly.ts';
-import { latencyFigure, openScenario } from '../../bench/scenarios/open-rounds.ts';
+import { latencyFigure, openScenario, secondsOfTail } from '../../bench/scenarios/open-rounds.ts';
 import { consoleReads } from '../../bench/scenarios/query-console.ts';
 import { type RunOptions, skippedScenario } from '../../bench/scenarios/scenario.ts';
 import { shortRuns } from '../../bench/scenarios/short.ts';
@@ -108,18 +109,87 @@ describe('a scenario', () => {
       }),
     );
     if (!short || !whole) throw new Error('unreachable');
-    const { figures } = withoutShortTargets({ ...skippedScenario('console', ''), figures: [short, whole] });
+    const scenario = { ...skippedScenario('console', ''), figures: [short, whole] };
+    const { figures } = withoutShortTargets(scenario, { needsVerdicts: false });
     expect(figures.map(({ verdict }) => verdict)).toEqual(['no_target', 'met']);
     expect(exitCodeOf(figures)).toBe(0);
     const run = shortRuns.find(({ scenario }) => scenario === 'console');
     expect(run).toMatchObject({ settings: { rounds: 1 }, needsVerdicts: false });
     const tooShort = shortRuns.filter(({ settings }) => (settings.rounds ?? leastRounds) < leastRounds);
-    expect(tooShort.map(({ scenario }) => scenario)).toEqual(['console']);
+    expect(tooShort.map((run) => run.scenario)).toEqual(['console']);
+  });
+
+  /** Three rounds of so many calls, each of 4 ms. */
+  const callRounds = (calls: number) => {
+    const histogram = newHistogram();
+    for (let n = 0; n < calls; n++) histogram.recordValue(4000);
+    const latencies = encodeIntoCompressedBase64(histogram);
+    const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs: 0 };
+    const sample = {
+      ...{ elapsedMs: 1000, latencies, lagMs: 1 },
+      usage: { ...usage, writtenBytes: null, hubRssBytes: null },
+    };
+    return Array.from({ length: 3 }, () => ({ hub: { answer: sample }, bound: {} }));
+  };
+
+  it('has no verdict about a percentile of too few calls, and says so', () => {
+    const figureWith = (calls: number, percentile: number) =>
+      latencyFigure(callRounds(calls), {
+        id: `a.answer_p${percentile}`,
+        what: 'answers',
+        sample: 'answer',
+        percentile,
+        target: { at_most: 20, of: 'value' },
+      });
+    const verdictOf = (calls: number, percentile: number) => figureWith(calls, percentile).verdict;
+    expect([verdictOf(100, 99), verdictOf(99, 99)]).toEqual(['met', 'no_verdict']);
+    expect([verdictOf(20, 95), verdictOf(19, 95), verdictOf(2, 50)]).toEqual(['met', 'no_verdict', 'met']);
+    const few = figureWith(50, 99);
+    expect(few.what).toBe('answers, p99 from the due times (50 calls a round, too few for a verdict: 100)');
+    const scenario = openScenario(options, callRounds(50), { name: 'a', parameters: {}, figures: [few] });
+    // The client was punctual.
+    expect(scenario.limited_by).toBe('none');
+    const [verdict, shortVerdict] = [false, true].map(
+      (isShort) => withoutShortTargets(scenario, { isShort }).figures[0]?.verdict,
+    );
+    expect([verdict, shortVerdict]).toEqual(['no_verdict', 'no_target']);
+    expect(shortRuns.every(({ isShort }) => isShort)).toBe(true);
+  });
+
+  it('has no verdict about deployments in a cluster beside other work of their own time', () => {
+    const verdictBeside = (otherMs: number) => {
+      const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs };
+      const deployment = {
+        ...{ entries: 7, redisBytes: 1, lastMs: 3, lost: 0, bareLastMs: 2 },
+        usage: { ...usage, writtenBytes: null, hubRssBytes: null },
+      };
+      const quietRounds = callRounds(100).map(({ hub, bound }) => ({
+        hub: { decision: hub.answer },
+        bound: { ...bound, decision: hub.answer },
+      }));
+      const figures = clusterFigures(quietRounds, [deployment, deployment, deployment], 9);
+      return figures.filter(({ verdict }) => verdict === 'no_verdict').map(({ id }) => id);
+    };
+    expect([verdictBeside(90), verdictBeside(110)]).toEqual([[], ['cluster.deploy_last']]);
+  });
+
+  it('has rounds as long as a 99th percentile needs, unless they only try the scenario', () => {
+    const times = [1, 5, 10, 60].map((seconds) => secondsOfTail(10, seconds));
+    expect(times).toEqual([1, 10, 10, 60]);
+    expect([secondsOfTail(5, 5), secondsOfTail(8, 5), secondsOfTail(20, 5)]).toEqual([20, 12.5, 5]);
   });
 
   it('misses its targets when memory, descriptors or the log grow over long rounds', () => {
-    const leaking = { memory: 200, descriptors: 20, log: 11, memorySlope: 700, descriptorSlope: 70 };
-    const still = { memory: 1, descriptors: -1, log: 1, memorySlope: -5, descriptorSlope: 0 };
+    const levels = { start: { memory: 300, descriptors: 90 }, end: { memory: 300, descriptors: 90 } };
+    const leaking = {
+      memory: 20,
+      descriptors: 20,
+      log: 11,
+      memorySlope: 110,
+      descriptorSlope: 70,
+      ...levels,
+    };
+    const still = { memory: 1, descriptors: -1, log: 1, memorySlope: -5, descriptorSlope: 0, ...levels };
     const verdictsOf = (growth: Growth, isLong: boolean) =>
       Object.fromEntries(
         growthFigures([growth, growth, growth], isLong).map(({ id, verdict }) => [id, verdict]),
@@ -129,6 +199,55 @@ describe('a scenario', () => {
       expect([verdictsOf(leaking, true)[id], verdictsOf(still, true)[id]]).toEqual(['missed', 'met']);
       expect(verdictsOf(leaking, false)[id]).toBe('no_target');
     }
+  });
+
+  /** Three rounds of ten minutes. @param valuesOf of a sample, after so many minutes */
+  const growthVerdicts = (
+    valuesOf: (minute: number) => {
+      readonly mib?: number;
+      readonly descriptors?: number;
+      readonly log?: number;
+    },
+  ) => {
+    const rounds = [0, 10, 20].map((first) =>
+      growthOf(
+        Array.from({ length: 49 }, (_, n) => {
+          const minute = first + 1 + n / 6;
+          const { mib = 0, descriptors = 0, log = 0 } = valuesOf(minute);
+          // A collection each minute, and sixty connections of a moment at the end of a round.
+          const garbage = 30 * (minute % 1);
+          return {
+            atMs: minute * 60_000,
+            memory: (400 + mib + garbage) * 2 ** 20,
+            descriptors: 5200 + descriptors + (n === 48 ? 60 : 0),
+            log: log * 1024,
+          };
+        }),
+      ),
+    );
+    const missed = growthFigures(rounds, true).filter(({ verdict }) => verdict === 'missed');
+    return missed.map(({ id }) => id.slice('mixed.'.length));
+  };
+
+  it('passes with caches that fill, garbage, and connections of a moment', () => {
+    expect(growthVerdicts(() => ({}))).toEqual([]);
+    expect(growthVerdicts((minute) => ({ mib: 80 * (1 - Math.exp(-minute / 5)) }))).toEqual([]);
+  });
+
+  it('misses a steady leak, a leak in one third, and a step that stays, wherever it is', () => {
+    expect(growthVerdicts((minute) => ({ mib: (50 * minute) / 30 }))).toEqual(['memory_slope']);
+    const oneThird = (minute: number): number => 200 * Math.max(0, Math.min(1, (minute - 10) / 10));
+    expect(growthVerdicts((minute) => ({ mib: oneThird(minute) }))).toEqual(['memory_since_start']);
+    // Between the second and the last third, and within the first one.
+    for (const at of [20, 5]) {
+      const step = (minute: number) => (minute > at ? 100 : 0);
+      expect(growthVerdicts((minute) => ({ descriptors: step(minute) }))).toEqual([
+        'descriptors_since_start',
+      ]);
+      expect(growthVerdicts((minute) => ({ mib: 2 * step(minute) }))).toEqual(['memory_since_start']);
+    }
+    const burst = (minute: number) => (minute > 25 ? 200 : 0);
+    expect(growthVerdicts((minute) => ({ log: burst(minute) }))).toEqual(['log_growth']);
   });
 
   it('measures growth without the connections that clients open and close at the edges of a round', () => {
@@ -201,7 +320,7 @@ describe('a scenario', () => {
 
   it('has no verdict when the delay of the loader is more than half of the target', () => {
     const histogram = newHistogram();
-    histogram.recordValue(4000);
+    for (let n = 0; n < 100; n++) histogram.recordValue(4000);
     const usage = { elapsedMs: 1000, diskWaitMs: 0, hubMs: 0, clientMs: 0, busiestClientMs: 0, otherMs: 0 };
     const sampleOf = (lagMs: number) => ({
       elapsedMs: 1000,

@@ -5,8 +5,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { fleetFigures } from '../../bench/scenarios/cluster-fleet.ts';
+import { idleFigures } from '../../bench/scenarios/idle.ts';
+import { stormFigures } from '../../bench/scenarios/storm.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { exitCodeOf, figureOf, type Measured } from '../../bench/suite/figures.ts';
+import { addedByEach } from '../../bench/suite/machine.ts';
 import { parseResults, resultsSchemaText, type Scenario } from '../../bench/suite/results.ts';
 import { root } from '../../bench/suite/root.ts';
 import { measureScenarios, runsOf } from '../../bench/suite/scenario-runs.ts';
@@ -131,9 +135,71 @@ describe('a figure', () => {
     expect(figureOf({ ...rate, isDisturbed: true }).verdict).toBe('no_verdict');
   });
 
+  it('misses a target of 0 by one round, and other targets by the median', () => {
+    const lost: Measured = {
+      id: 'cluster.lost',
+      what: 'frames',
+      unit: 'frames',
+      better: 'lower',
+      rounds: [0, 0, 7],
+      target: { at_most: 0, of: 'value' },
+    };
+    expect(figureOf(lost)).toMatchObject({ median: 0, verdict: 'missed' });
+    expect(figureOf({ ...lost, rounds: [0, 0, 0] }).verdict).toBe('met');
+    expect(figureOf({ ...lost, target: { at_most: 1, of: 'value' } }).verdict).toBe('met');
+    expect(figureOf({ ...lost, isJudgedByWorst: true, target: { at_most: 6, of: 'value' } }).verdict).toBe(
+      'missed',
+    );
+  });
+
+  it('of a cluster has a verdict about refused openings, those of known agents too', () => {
+    const costs = {
+      rssBytes: 1,
+      idleTime: 1,
+      streamTime: 1,
+      openingTimes: [1, 1],
+      databaseWrites: null,
+    };
+    const verdictOf = (...refusals: readonly number[]) =>
+      fleetFigures({ ...costs, refusals }, 3).find(({ id }) => id === 'cluster.refused')?.verdict;
+    expect([verdictOf(0, 0, 0, 0, 0, 0, 0), verdictOf(0, 0, 0, 0, 0, 0, 3)]).toEqual(['met', 'missed']);
+  });
+
   it('is null, never 0, where a round could not be measured', () => {
     const figure = figureOf({ ...rate, rounds: [30_000, null, 36_000] });
     expect(figure).toMatchObject({ rounds: [], median: null, ratio: null, verdict: 'no_verdict' });
+  });
+
+  it('has no bound where a round of the bound could not be measured, never a bound of 0', () => {
+    const target = { at_most: 2, of: 'ratio' } as const;
+    const measured: Measured = { ...rate, bound: { what: 'a bare loop', rounds: [1, null, 1] }, target };
+    const figure = figureOf(measured);
+    expect(figure).toMatchObject({ bound: null, ratio: null, verdict: 'no_verdict' });
+    const unmeasured = { rssBytes: null, kernelBytes: null, time: null };
+    const idle = { rssBytes: 2000, kernelBytes: 8000, time: 3 };
+    const rounds = Array.from({ length: 3 }, () => ({ hub: idle, bare: unmeasured }));
+    expect(idleFigures(rounds, false).map(({ bound, median }) => [bound, median])).toEqual([
+      [null, 2000],
+      [null, 8000],
+      [null, 3],
+    ]);
+    const storm = { elapsedMs: 1, backMs: 1, refused: 0, time: 1, rssBytes: 1 };
+    const storms = rounds.map(() => ({ hub: storm, bare: { ...storm, time: null } }));
+    const time = stormFigures(storms, 1, false).find(({ id }) => id === 'storm.processor_time');
+    expect(time?.bound).toBeNull();
+  });
+
+  it('is not measured, and not met, where memory decreased', () => {
+    expect([addedByEach(3000, 3), addedByEach(0, 3), addedByEach(-1, 3), addedByEach(null, 3)]).toEqual([
+      1000,
+      0,
+      null,
+      null,
+    ]);
+    const cost = { rssBytes: addedByEach(-4096, 2), kernelBytes: null, time: 3 };
+    const rounds = Array.from({ length: 3 }, () => ({ hub: cost, bare: cost }));
+    const [memory] = idleFigures(rounds, false);
+    expect(memory).toMatchObject({ median: null, verdict: 'no_verdict' });
   });
 
   it('decides the exit code: a missed target before a missing verdict', () => {
@@ -154,7 +220,26 @@ describe('a results file', () => {
     expect(() => parseResults('{"schema":"reeve-bench/1"}')).toThrow('breaks its schema at started_at');
   });
 
-  // Per commit a run of streams does so (streams.test.ts).
+  it('is written by a run, with the figures that the run prints', async () => {
+    const file = join(folder, 'owner.json');
+    // The quickest scenario: it starts no hub.
+    const args = ['owner', '--agents', '100', '--rounds', '3', '--hub', root, '--json', file];
+    const { code, stdout } = await runBench(...args);
+    expect([0, 1]).toContain(code);
+    const { command, seconds, scenarios } = parseResults(readFileSync(file, 'utf8'));
+    expect(command).toEqual(['bench', ...args]);
+    expect(seconds).toBeGreaterThan(0);
+    const [owner] = scenarios;
+    expect(owner?.figures.map(({ id, rounds }) => [id, rounds.length])).toEqual([
+      ['owner.memory', 3],
+      ['owner.processor_time', 3],
+      ['owner.missed', 3],
+    ]);
+    for (const { id } of owner?.figures ?? []) expect(stdout).toContain(`  ${id}: `);
+    const hasMissed = owner?.figures.some(({ verdict }) => verdict === 'missed');
+    expect(code).toBe(hasMissed ? 1 : 0);
+  }, 60_000);
+
   itAtNight(
     'is written by a run of ingest, which measures a hub and leaves nothing behind',
     async () => {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { scenarios } from '../../bench/scenarios/index.ts';
 import { parseArguments } from '../../bench/suite/arguments.ts';
 import { figureOf } from '../../bench/suite/figures.ts';
 import { parseResults, type Results } from '../../bench/suite/results.ts';
@@ -35,10 +36,10 @@ describe('the use of the suite', () => {
   it.each([
     [['ingest', ...theirs], 'Repeat the command with --yes-load hub.example.com'],
     [['--nightly', 'ingest', ...theirs], 'Repeat the command with --yes-load hub.example.com'],
-    [['--guard', ...theirs], '--url goes with scenarios and --clean.'],
-    [['counts', ...local], '--url goes with scenarios and --clean.'],
-    [['scale', ...local], '--url goes with scenarios and --clean.'],
-    [['compare', 'a', 'b', ...local], '--url goes with scenarios and --clean.'],
+    [['--guard', ...theirs], '--url does not go with --guard. Its options: --rounds, --seed, --hub, '],
+    [['counts', ...local], '--url does not go with counts. Its options: --rounds, --seed, --hub, '],
+    [['scale', ...local], '--url does not go with scale. Its options: --rounds, --seed, --hub, '],
+    [['compare', 'a', 'b', ...local], '--url does not go with compare. Its options: --seed.'],
     [['ingest', '--hub', '.', ...local], '--hub and --url choose two hubs'],
     [['ingest', '--slow', 'busy-loop', ...local], '--slow and --profile need a hub that the suite starts'],
     [['ingest', 'fanout', ...local], 'fanout does not measure a hub of others: it deploys to production.'],
@@ -48,12 +49,32 @@ describe('the use of the suite', () => {
     [['ingest', '--yes-load', 'a'], '--yes-load goes with --url.'],
     [['--clean', 'bench-00000000'], '--clean goes with --url.'],
     [['ingest', '--clean', 'bench-00000000', ...local], '--clean takes no scenario: ingest.'],
-    [['ingest', '--write-bands'], '--write-bands goes with counts.'],
-    [['compare', 'a', 'b', '--json', 'c'], '--json goes with scenarios, counts, --guard and scale.'],
-    [['scale', 'a', '--json', 'c'], 'scale with files measures nothing: leave --json and --html out.'],
+    [['ingest', '--write-bands'], '--write-bands does not go with scenarios. Its options: --rounds, '],
+    [['compare', 'a', 'b', '--json', 'c'], '--json does not go with compare. Its options: --seed.'],
+    [['compare', 'a', 'b', '--rivals', 'nchan'], '--rivals does not go with compare. Its options: --seed.'],
+    [['compare', 'a', 'b', '--hub', '.'], '--hub does not go with compare. Its options: --seed.'],
+    [['docs', 'a', '--rounds', '3'], '--rounds does not go with docs. It has no options.'],
+    [['report', 'a', '--quiet', '9'], '--quiet does not go with report. Its options: --html.'],
+    [['counts', '--loaders', '2'], '--loaders does not go with counts. Its options: --rounds, '],
+    [['--guard', '--seconds', '2'], '--seconds does not go with --guard. Its options: --rounds, '],
+    [['scale', '--ids', 'ordered'], '--ids does not go with scale. Its options: --rounds, '],
+    [
+      ['scale', 'a', '--seconds', '60'],
+      '--seconds does not go with scale with files. Its options: --agents, --check.',
+    ],
+    [['ingest', '--rivals', 'nchan'], '--rivals does not go with ingest. Its options: --rounds, '],
+    [['storm', '--rivals', 'nchan'], '--rivals does not go with storm. Its options: --rounds, '],
+    [['idle', 'storm', '--ids', 'random'], '--ids does not go with idle storm. Its options: --rounds, '],
+    [['evaluate', '--loaders', '2'], '--loaders does not go with evaluate. Its options: --rounds, '],
+    [['evaluate', '--rivals', 'opa,nchan'], 'nchan is no rival of evaluate. It goes with fanout and idle.'],
+    [['--nightly', 'query', '--rivals', 'nchan'], '--rivals does not go with query. Its options: '],
+    [
+      ['scale', 'a', '--json', 'c'],
+      '--json does not go with scale with files. Its options: --agents, --check.',
+    ],
     [['--nightly', '--full'], '--nightly has sizes of its own: leave --full out.'],
-    [['ingest', '--base', 'main'], '--base goes with --guard.'],
-    [['ingest', '--check', 'a'], '--check goes with scale.'],
+    [['ingest', '--base', 'main'], '--base does not go with scenarios. Its options: '],
+    [['ingest', '--check', 'a'], '--check does not go with scenarios. Its options: '],
     [['--guard', 'ingest'], '--guard takes no command: ingest.'],
     [['--guard', '--false-alarms', '50', '--slow', 'busy-loop'], 'leave --base and --slow out'],
   ])('is refused for %j', (args, message) => {
@@ -70,8 +91,33 @@ describe('the use of the suite', () => {
     [['cluster', '--slow', 'busy-loop', '--profile']],
     [['--guard', '--slow', 'busy-loop', '--base', 'main', '--json', 'a']],
     [['counts', '--write-bands']],
+    [['ingest', 'fanout', '--rivals', 'nchan', '--ids', 'ordered', '--loaders', '2', '--quiet', '3']],
+    [['evaluate', 'idle', '--rivals', 'opa,nchan']],
+    [['--nightly', '--rivals', 'epoll,opa']],
+    [['--nightly', 'fanout', '--rivals', 'epoll,opa', '--frame', '1k', '--rows', '9']],
+    [['--rivals', 'nchan', '--ids', 'ordered']],
+    [['compare', 'a', 'b', '--seed', '3']],
+    [['scale', 'a', '--agents', '9', '--check', 'b']],
   ])('is right for %j', (args) => {
     expect(() => checkUsage(parseArguments(args))).not.toThrow();
+  });
+
+  it('has the right program of each scenario for the options that few scenarios take', () => {
+    const scenarioNames = Object.keys(scenarios);
+    const takers = (...option: readonly string[]): readonly string[] =>
+      scenarioNames.filter((name) => {
+        try {
+          checkUsage(parseArguments([name, ...option]));
+          return true;
+        } catch {
+          return false;
+        }
+      });
+    expect(takers('--rivals', 'nchan')).toEqual(['fanout', 'idle']);
+    expect(takers('--rivals', 'opa')).toEqual(['evaluate']);
+    expect(takers('--ids', 'ordered')).toEqual(['ingest']);
+    expect(takers('--loaders', '2')).toEqual(['ingest']);
+    expect(takers('--rows', '2')).toEqual(scenarioNames);
   });
 
   it('ends the program with 2 and one line before any load', () => {
