@@ -185,6 +185,32 @@ describe('a composition', () => {
     await visit.context.close();
   });
 
+  it('is on the page of a contract from the moment that it contains it, and no longer than that', async () => {
+    const { type, definition } = (await hub.call('GET', '/api/v1/contracts/no-secrets', { cookie })).body;
+    await post('/api/v1/contracts', { contract_id: 'used', name: 'Used', type, definition });
+    const contracts = (...ids: readonly string[]) => ({
+      contracts: ids.map((contract_id, position) => ({ contract_id, position })),
+    });
+    await post('/api/v1/compositions', { name: 'user-of-it', ...contracts('no-secrets') });
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    await page.goto('/dashboard/contracts/used');
+    const unused = page.getByText('Not used in any composition, so no agent has it.');
+    await unused.waitFor();
+    await page.locator('.live-live').waitFor();
+    await post('/api/v1/compositions/user-of-it', contracts('no-secrets', 'used'), 'PUT');
+    await page.getByRole('link', { name: 'user-of-it' }).waitFor();
+    expect(await unused.count()).toBe(0);
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    const asked = page.getByRole('dialog', { name: 'Delete contract' });
+    await asked.getByText('First remove it from 1 composition.').waitFor();
+    await post('/api/v1/compositions/user-of-it', contracts('no-secrets'), 'PUT');
+    await unused.waitFor({ state: 'attached' });
+    await asked.getByText('First remove it').waitFor({ state: 'detached' });
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it('gets a contract of a long library by typing', async () => {
     await importMany('many', 25);
     const visit = await view(hub.url, { cookie });

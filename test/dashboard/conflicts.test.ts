@@ -376,4 +376,59 @@ describe('a draft', () => {
     noFaults(visit);
     await visit.context.close();
   });
+
+  it('keeps what was typed while a save waited for its answer, as a change of the saved state', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const { key } = await hub.key(cookie);
+    const events = [{ call_id: '1', tool_name: 'read_file', verdict: 'call_allowed' }];
+    const sent = await hub.call('POST', '/api/v1/events', { key, agent: 'typed-1', body: { events } });
+    expect(sent.status).toBe(200);
+    /** Runs `type` between a press on the button and the hub's answer. */
+    const saveWhile = async (path: string, act: string, type: () => Promise<void>): Promise<void> => {
+      let answer = (): void => undefined;
+      const isTyped = new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await page.route(path, async (route) => {
+        if (route.request().method() === 'GET') return route.continue();
+        const response = await route.fetch();
+        await isTyped;
+        return route.fulfill({ response });
+      });
+      await page.getByRole('button', { name: act }).click();
+      await type();
+      answer();
+      await page.getByText(/^(shop|Agent) saved\./).waitFor();
+      await page.unroute(path);
+    };
+    await page.goto('/dashboard/compositions/shop');
+    const mode = page.getByLabel('Default mode');
+    await page
+      .getByRole('button', { name: /^Move .* down$/ })
+      .first()
+      .click();
+    await saveWhile('**/compositions/shop', 'Save composition', async () => {
+      await mode.selectOption('observe');
+    });
+    const save = page.getByRole('button', { name: 'Save composition' });
+    await expect.poll(() => save.isEnabled()).toBe(true);
+    expect(await mode.inputValue()).toBe('observe');
+    expect(await page.getByText('Another user saved this composition').count()).toBe(0);
+    await save.click();
+    await page.getByRole('button', { name: 'Deploy shop' }).waitFor();
+    const stored = (await hub.call('GET', '/api/v1/compositions/shop', { cookie })).body;
+    expect(stored.defaults_mode).toBe('observe');
+    await page.goto('/dashboard/agents/typed-1');
+    const [name, tags] = ['Display name', 'Tags'].map((label) => page.getByLabel(label, { exact: true }));
+    await name?.fill('First');
+    await tags?.fill('tier=gold');
+    await saveWhile('**/agents/typed-1', 'Save agent', async () => {
+      await name?.fill('Second');
+    });
+    expect(await name?.inputValue()).toBe('Second');
+    expect(await tags?.inputValue()).toBe('tier=gold');
+    noFaults(visit);
+    await visit.context.close();
+  });
 });

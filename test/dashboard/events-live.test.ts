@@ -129,4 +129,79 @@ describe('the list of events', () => {
     await expect.poll(() => further).toBe(2);
     await visit.context.close();
   });
+
+  it('shows the rows of a search again after a press on new events, however long ago it began', async () => {
+    const { visit, page, link } = await openSearch('pressed');
+    await page.clock.fastForward(11_000);
+    await link(1).click();
+    await page.getByRole('complementary', { name: 'Event', exact: true }).waitFor();
+    await send([eventOf('pressed', 2)]);
+    await page.getByRole('button', { name: /^Show \d+ new events? from the whole hub$/ }).click();
+    for (const n of [1, 2]) await link(n).waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('follows live after a search in steps, which keeps its rows in view', async () => {
+    const { visit, page, link } = await openSearch('steps');
+    await page.evaluate(`globalThis.least = Infinity;
+      new MutationObserver(() => {
+        globalThis.least = Math.min(globalThis.least, document.querySelectorAll('[role=grid] a').length);
+      }).observe(document.body, { childList: true, subtree: true });`);
+    await send([eventOf('steps', 2)]);
+    await link(2).waitFor();
+    expect(await page.evaluate('globalThis.least')).toBeGreaterThan(0);
+    expect(await page.getByRole('button', { name: /^Show \d+ new/ }).count()).toBe(0);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('reads no further after Stop, although the rows leave room', async () => {
+    const { visit, page, link, later } = await openSearch('stopped', true);
+    await link(1).waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await page.getByRole('button', { name: 'Search further' }).waitFor();
+    const before = later();
+    await page.waitForTimeout(500);
+    expect(later()).toBe(before);
+    noFaults(visit);
+    await visit.context.close();
+  });
 });
+
+/**
+ * The list of a search that finds nothing in the time of its first step, all events in the second, and no more later.
+ * @param isEndless its steps never reach the end of the range
+ */
+async function openSearch(name: string, isEndless = false) {
+  await send([eventOf(name, 1)]);
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const cut = { 'x-search-complete': 'false', 'x-searched-to': '2026-01-02T03:04:05.000Z' };
+  let later = 0;
+  await page.clock.install();
+  await page.route(
+    ({ pathname, searchParams }) => pathname === '/api/v1/events' && searchParams.has('q'),
+    async (route) => {
+      const url = new URL(route.request().url());
+      const cursor = url.searchParams.get('cursor');
+      if (cursor !== null) later += 1;
+      if (cursor === 'later') await new Promise((resolve) => setTimeout(resolve, 100));
+      url.searchParams.delete('cursor');
+      const response = await route.fetch({ url: `${url}` });
+      const next = cursor === null ? 'second' : 'later';
+      const rest = cursor === null || isEndless ? { ...cut, 'x-next-cursor': next } : {};
+      const headers = { ...response.headers(), ...rest };
+      return route.fulfill(cursor === 'second' ? { response, headers } : { json: [], headers });
+    },
+  );
+  await page.goto(`/dashboard/explore?q=${encodeURIComponent(`agent:${name}-agent args.n:>0`)}&from=now-1h`);
+  const link = (n: number) =>
+    page.getByRole('grid', { name: 'Events' }).getByRole('link', { name: `${name}_${n}` });
+  await link(1).waitFor();
+  await page
+    .getByRole('status')
+    .filter({ hasText: /^Live$/ })
+    .waitFor();
+  return { visit, page, link, later: () => later };
+}

@@ -177,3 +177,32 @@ itAtNight('lists the calls that a person has taken', { timeout: 60_000 }, async 
   noFaults(visit);
   await visit.context.close();
 });
+
+it('reaches a decision below many pending calls without reading them', async () => {
+  const { key: production } = await hub.key(cookie, 'production');
+  const askIn = (tool: string): Promise<string> => ask(hub, production, { tool_name: tool }, `agent-${tool}`);
+  const id = await askIn('below_all');
+  const approved = await hub.call('PUT', `/api/v1/approvals/${id}`, { cookie, body: { approved: true } });
+  expect(approved.status).toBe(200);
+  await askAll(10, (n) => askIn(`newer_${n}`));
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const requests: URLSearchParams[] = [];
+  // The newer calls fill three pages of the list.
+  await page.route(/\/api\/v1\/approvals\?.*limit=100/, (route) => {
+    const url = new URL(route.request().url());
+    requests.push(new URLSearchParams(url.searchParams));
+    url.searchParams.set('limit', '3');
+    return route.continue({ url: `${url}` });
+  });
+  await page.goto('/dashboard/inbox?view=decided&env=production');
+  const row = page.getByRole('grid', { name: 'Approvals' }).getByRole('row').filter({ hasText: 'below_all' });
+  await row.waitFor();
+  await page.getByText('1 decision', { exact: true }).waitFor();
+  expect(requests.filter((one) => one.has('cursor'))).toEqual([]);
+  await page.getByRole('button', { name: 'approved' }).click();
+  await expect.poll(() => requests.at(-1)?.get('q')).toBe('is:approved is:decided');
+  await row.waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});

@@ -31,11 +31,14 @@ function write(key: string, value: unknown): void {
   }
 }
 
+/** Sets the draft, or changes the latest one, also after the form is unmounted. */
+type SetDraft<T> = (next: T | null | ((latest: T | null) => T | null)) => void;
+
 /**
  * Returns the draft of this name, null if there is none. Setting null deletes it.
  * @param name unique for each form and its object
  */
-export function useDraft<T extends object>(name: string): readonly [T | null, (next: T | null) => void] {
+export function useDraft<T extends object>(name: string): readonly [T | null, SetDraft<T>] {
   // Of the person at the start: after another one's sign-in, the texts are still the first one's.
   const key = useMemo(() => ownKey(`${prefix}${name}`), [name]);
   const [draft, setDraft] = useState<T | null>(() => read<T>(key));
@@ -52,11 +55,13 @@ export function useDraft<T extends object>(name: string): readonly [T | null, (n
       writeLatest();
     };
   }, [key, draft]);
-  const set = useCallback(
-    (next: T | null): void => {
+  const set = useCallback<SetDraft<T>>(
+    (change) => {
+      const isUpdate = typeof change === 'function';
+      const next = isUpdate ? change(latest.current) : change;
       latest.current = next;
       // At once: the form may be gone, and its clean-up done.
-      if (next === null) write(key, null);
+      if (next === null || isUpdate) write(key, next);
       setDraft(next);
     },
     [key],

@@ -61,6 +61,8 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   composition_changed: [
     'listCompositions',
     'getComposition',
+    'getContract',
+    'contractUsage',
     'previewComposition',
     'bundleImpact',
     'hostedListAudit',

@@ -29,6 +29,8 @@ const maxWaitMs = 4_000;
 const maxAnswerMs = 5_000;
 /** A connection that ends within this time counts as failed. Milliseconds. */
 const settledMs = 5_000;
+/** A shorter loss stays out of sight: a change of roles ends the connection and opens another one. Milliseconds. */
+const graceMs = 1_000;
 /** The page is stale after this time without a connection, in milliseconds. After a silence it is stale at once. */
 const staleMs = 8_000;
 
@@ -52,7 +54,10 @@ export class LiveConnection {
   /** True after a WebSocket failed although the hub answers. */
   #useSse = false;
   #timer: Timer | null = null;
-  #stale: Timer | null = null;
+  /** Time of the first loss since the latest open connection; null before one. */
+  #lostAt: number | null = null;
+  /** Since that loss. */
+  #lossTimers: readonly Timer[] = [];
   /** True if the open connection has sent a keepalive. */
   #hasKeepalives = false;
   #cut: () => void = () => undefined;
@@ -84,7 +89,7 @@ export class LiveConnection {
   close(): void {
     this.#closed = true;
     this.#timer?.cancel();
-    this.#stale?.cancel();
+    this.#endLoss();
     this.#cut();
   }
 
@@ -161,8 +166,7 @@ export class LiveConnection {
   }
 
   #opened(): void {
-    this.#stale?.cancel();
-    this.#stale = null;
+    this.#endLoss();
     this.#hasKeepalives = false;
     this.#say({ state: 'live', since: null, nextTry: null });
   }
@@ -188,9 +192,11 @@ export class LiveConnection {
       // A proxy may hold back what a WebSocket carries.
       if (!this.#hasKeepalives) this.#useSse = true;
     }
+    const since = this.#beginLoss();
     const answer = await this.#askWho();
     if (this.#closed) return;
     if (answer === 401) {
+      this.#endLoss();
       this.#say({ state: 'signed_out', since: this.#clock.now(), nextTry: null });
       this.#closed = true;
       return;
@@ -202,13 +208,33 @@ export class LiveConnection {
       return;
     }
     const wait = jittered(Math.min(maxWaitMs, firstWaitMs * 2 ** Math.max(0, this.#failures - 1)));
-    const since = this.#status.since ?? this.#clock.now();
     const state = this.#status.state === 'stale' ? 'stale' : 'reconnecting';
-    this.#say({ state, since, nextTry: this.#clock.now() + wait });
-    this.#stale ??= this.#clock.after(staleMs, () => {
-      if (this.#status.state === 'reconnecting') this.#say({ ...this.#status, state: 'stale' });
-    });
+    this.#say({ state, since: this.#status.since ?? since, nextTry: this.#clock.now() + wait });
     this.#timer = this.#clock.after(wait, () => this.#open());
+  }
+
+  /**
+   * Starts the timers of a loss, unless they run: the check of the session and the next attempt may each take seconds.
+   * Returns the time of the loss.
+   */
+  #beginLoss(): number {
+    if (this.#lostAt !== null) return this.#lostAt;
+    const since = this.#clock.now();
+    this.#lostAt = since;
+    this.#lossTimers = [
+      this.#clock.after(graceMs, () => {
+        if (this.#status.since === null) this.#say({ state: 'reconnecting', since, nextTry: null });
+      }),
+      this.#clock.after(staleMs, () => {
+        if (this.#status.state === 'reconnecting') this.#say({ ...this.#status, state: 'stale' });
+      }),
+    ];
+    return since;
+  }
+
+  #endLoss(): void {
+    for (const timer of this.#lossTimers) timer.cancel();
+    this.#lostAt = null;
   }
 
   /** Status of the answer, 0 without one in time. */

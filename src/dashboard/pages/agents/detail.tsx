@@ -148,7 +148,10 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
     };
     save.mutate({ params, body } as Input<'updateRegistration'>, (saved) => {
       queries.setQueryData(keyOf('getRegistration', { params }), saved);
-      setTyped({});
+      // Input since the press stays.
+      setTyped((latest) =>
+        Object.fromEntries(Object.entries(latest).filter(([name, value]) => value !== typed[name])),
+      );
       const [warning] = saved.warnings ?? [];
       if (warning === undefined) say('Agent saved.', 'allow');
       else say(`Agent saved. ${warning}`, 'deny');

@@ -2,7 +2,7 @@
 // changes for the person.
 
 import { useNavigate } from '@tanstack/react-router';
-import { type JSX, useEffect, useState } from 'react';
+import { type JSX, useEffect, useRef, useState } from 'react';
 import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { changeTo } from '../../lib/change-link.ts';
@@ -69,9 +69,13 @@ function useEdit(composition: Whole) {
   const stored = storedOf(composition);
   const [draft, setDraft] = useDraft<CompositionDraft>(`composition ${name}`);
   const navigate = useNavigate();
+  const sent = useRef('');
   const save = useUpdateComposition((saved) => {
     queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
-    setDraft(null);
+    // Edits since the press stay, as changes of the saved state.
+    setDraft((latest) =>
+      latest === null || textOf(latest) === sent.current ? null : { ...latest, base: saved.updated_at },
+    );
   });
   const isChanged = draft !== null && textOf(draft) !== textOf(stored);
   const visibleDraft = isChanged ? draft : stored;
@@ -86,15 +90,17 @@ function useEdit(composition: Whole) {
     draft: visibleDraft,
     isChanged,
     /** Another user saved the composition since the edit began. */
-    isOld: isChanged && draft.base !== stored.base,
+    isOld: isChanged && !save.isPending && draft.base !== stored.base,
     isEmpty: visibleDraft.items.length === 0,
     change,
     keep: () => change({ base: stored.base }),
     discard: () => setDraft(null),
-    submit: (): void =>
+    submit: (): void => {
+      sent.current = textOf(visibleDraft);
       save.mutate(bodyOf(name, visibleDraft), () =>
         say(`${name} saved. Deploy it to send it to agents.`, 'allow'),
-      ),
+      );
+    },
     deploy: (env?: Environment): void => void navigate({ ...changeTo.composition(name, env) }),
   };
 }

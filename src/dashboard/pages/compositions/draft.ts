@@ -50,6 +50,8 @@ const touched = [
   'previewComposition',
   'bundleImpact',
   'listContracts',
+  'getContract',
+  'contractUsage',
 ] as const;
 
 /**

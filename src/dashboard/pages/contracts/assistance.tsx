@@ -1,6 +1,6 @@
 // AI assistance, if a model is configured: a description of the contract, and answers about its YAML. The page displays
 // the model's output as text, never as markup.
-import { type JSX, useRef, useState } from 'react';
+import { type JSX, useEffect, useRef, useState } from 'react';
 import {
   ApiError,
   addressOf,
@@ -41,34 +41,61 @@ export function Assistance(props: AssistanceProps): JSX.Element | null {
 
 function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps): JSX.Element {
   const describe = useAction('generateDescription');
-  const [open, setOpen] = useState(false);
+  /** Null before the first opening. */
+  const [open, setOpen] = useState<boolean | null>(null);
+  /** A generated description, while the field has another text than before the request. */
+  const [otherDescription, setOtherDescription] = useState<string | null>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const take = (text: string): void => {
+    setOtherDescription(null);
+    onDescription(text);
+  };
+  const generate = (): void => {
+    const before = descriptionNear(box.current);
+    const body = { name: name || 'contract', type, definition_yaml: yaml };
+    describe.mutate(
+      { body } as Input<'generateDescription'>,
+      ({ description }: Reply<'generateDescription'>) => {
+        if (descriptionNear(box.current) === before) take(description);
+        else setOtherDescription(description);
+      },
+    );
+  };
   return (
     <>
-      <div className="decide-buttons">
+      <div ref={box} className="decide-buttons">
         <ActButton
           operation="generateDescription"
           busy={describe.isPending}
           disabled={yaml.trim() === ''}
-          onClick={() =>
-            describe.mutate(
-              {
-                body: { name: name || 'contract', type, definition_yaml: yaml },
-              } as Input<'generateDescription'>,
-              ({ description }: Reply<'generateDescription'>) => onDescription(description),
-            )
-          }
+          onClick={generate}
         >
           Generate description
         </ActButton>
-        <Button aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Button aria-expanded={open === true} onClick={() => setOpen(!open)}>
           {open ? 'Hide assistant' : 'Open assistant'}
         </Button>
       </div>
       {describe.error && <Failed error={describe.error} />}
-      {open && <Conversation yaml={yaml} onYaml={onYaml} />}
+      {otherDescription !== null && (
+        <div className="notice notice-plain" role="status">
+          <DataParagraph text={otherDescription} mono={false} max={1_000} />
+          <Button onClick={() => take(otherDescription)}>Use this description</Button>
+        </div>
+      )}
+      {open !== null && (
+        // Hidden, it keeps its lines and the answer that arrives.
+        <div hidden={!open}>
+          <Conversation yaml={yaml} onYaml={onYaml} />
+        </div>
+      )}
     </>
   );
 }
+
+/** The present description in the form around an element, which knows only how to replace it. */
+const descriptionNear = (element: Element | null): string | undefined =>
+  element?.closest('form')?.querySelector<HTMLInputElement>('input[name="description"]')?.value;
 
 interface Message {
   readonly role: 'user' | 'assistant';
@@ -190,6 +217,7 @@ function Conversation({
   const [error, setError] = useState<ApiError | null>(null);
   const [busy, setBusy] = useState(false);
   const stop = useRef<AbortController | null>(null);
+  useEffect(() => () => stop.current?.abort(), []);
   const send = async (): Promise<void> => {
     const conversation: readonly Message[] = [...lines, { role: 'user', content: question }];
     const cut = new AbortController();

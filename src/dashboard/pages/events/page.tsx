@@ -38,7 +38,7 @@ import { TailView } from './tail.tsx';
 
 /** Rows in an answer: a small page arrives sooner, and the next one loads while a person reads. */
 const pageSize = 100;
-/** Minimum time between two reloads of a live list, in milliseconds. */
+/** Minimum time between two reloads of a live list, for each of its pages, in milliseconds. */
 const followMs = 1_000;
 /** Time limits of the first search and of the ones that go on, in milliseconds. */
 const [firstBudgetMs, laterBudgetMs] = [150, 1_000];
@@ -191,14 +191,27 @@ function Export({
 /** False while a reload would take away the rows that a person reads, or would move the row that has the focus. */
 const mayReload = (follow: boolean, reading: boolean): boolean => follow && !reading && !isRowFocused();
 
+interface Following {
+  readonly follow: boolean;
+  /** A person has an event open, or has loaded older ones. */
+  readonly reading: boolean;
+  /** The list loads. A reload would begin its search again. */
+  readonly busy: boolean;
+  /** Minimum time between two reloads, in milliseconds. */
+  readonly restMs: number;
+  readonly reload: () => void;
+}
+
 /** Number of events since the list was loaded. The hub's frames count all environments and filters together. */
-function useArrived(follow: boolean, reading: boolean, reload: () => void): number {
+function useArrived({ follow, reading, busy, restMs, reload }: Following): number {
   const [arrived, setArrived] = useState(0);
-  /** Calls since a reload became due; null: none is due. */
-  const dueCalls = useRef<number | null>(null);
+  const [isDue, setDue] = useState(false);
+  /** Calls since a reload became due. */
+  const dueCalls = useRef(0);
   const reloadList = useEffectEvent((): void => {
-    const calls = dueCalls.current ?? 0;
-    dueCalls.current = null;
+    const calls = dueCalls.current;
+    dueCalls.current = 0;
+    setDue(false);
     if (mayReload(follow, reading)) {
       reload();
       setArrived(0);
@@ -209,10 +222,15 @@ function useArrived(follow: boolean, reading: boolean, reload: () => void): numb
     const calls = frame.allowed + frame.denied + frame.would_deny + frame.asked;
     if (!mayReload(follow, reading)) setArrived((before) => before + calls);
     else {
-      if (dueCalls.current === null) after(followMs, () => reloadList());
-      dueCalls.current = (dueCalls.current ?? 0) + calls;
+      dueCalls.current += calls;
+      setDue(true);
     }
   });
+  useEffect(() => {
+    if (!isDue || busy) return;
+    const timer = after(restMs, () => reloadList());
+    return () => timer.cancel();
+  }, [isDue, busy, restMs]);
   return arrived;
 }
 
@@ -229,17 +247,20 @@ function useList(filter: EventFilters, span: Span, enabled: boolean) {
     ] as const;
   }, [key, enabled]);
   const eventsQuery = usePages('searchEvents', input, options);
+  /** Reloads the pages. Rows that a search found stay in view until it has searched as far again. */
   const reload = useCallback(() => {
-    const queryKey = pagesKey('searchEvents', input, options);
-    // Only the newest page reloads.
-    queries.setQueryData(queryKey, (data: typeof eventsQuery.data) =>
+    void queries.invalidateQueries({ queryKey: pagesKey('searchEvents', input, options) });
+  }, [input, options]);
+  /** Reloads the newest page alone. */
+  const restart = useCallback(() => {
+    queries.setQueryData(pagesKey('searchEvents', input, options), (data: typeof eventsQuery.data) =>
       data ? { pages: data.pages.slice(0, 1), pageParams: [null] } : data,
     );
-    void queries.invalidateQueries({ queryKey });
-  }, [input, options]);
+    reload();
+  }, [input, options, reload]);
   const loadedRows = usePageRows(eventsQuery, ({ reply }) => reply);
   const listed = useMemo(() => visibleEvents(loadedRows, maxRows), [loadedRows]);
-  return { eventsQuery, reload, key, ...listed };
+  return { eventsQuery, reload, restart, key, ...listed };
 }
 
 const startOf = (range: string): string =>
@@ -248,15 +269,16 @@ const startOf = (range: string): string =>
 const linkOf = ({ id }: EventRow) => linkTo.event(id);
 
 function List({
-  list: { eventsQuery, reload, key, rows, isSample, isFull },
+  list: { eventsQuery, reload, restart, key, rows, isSample, isFull },
   span,
   follow,
 }: Readonly<{ list: ReturnType<typeof useList>; span: Span; follow: boolean }>): JSX.Element {
   const { row: openRow } = usePeek(rows, eventKeyOf, linkOf);
   const eventQuery = useEventQuery();
   const [generation, setGeneration] = useState(0);
-  const { searchedTo, isSearching, stop, goOn } = useSearchFurther(eventsQuery, key, pageSize);
-  const reading = openRow !== undefined || (eventsQuery.data?.pages.length ?? 0) > 1;
+  const search = useSearchFurther(eventsQuery, key, pageSize);
+  const { searchedTo, isSearching } = search;
+  const reading = openRow !== undefined || search.isReadOn;
   const oldest = Date.parse(rows.at(-1)?.timestamp ?? '');
   useEffect(() => {
     // Events can leave the span without a new event, and no frame announces that.
@@ -271,15 +293,23 @@ function List({
         key={`${key}${generation}`}
         follow={follow}
         reading={reading}
-        onShow={() => setGeneration((before) => before + 1)}
+        busy={eventsQuery.isFetching || isSearching}
+        restMs={followMs * (eventsQuery.data?.pages.length ?? 1)}
         reload={reload}
+        onShow={() => {
+          restart();
+          search.restart();
+          setGeneration((before) => before + 1);
+        }}
       />
       {searchedTo !== undefined && (
         <p className="notice notice-plain" role="status">
           <span>
             Searched back to <PreciseTime at={searchedTo} />.
           </span>
-          <Button onClick={isSearching ? stop : goOn}>{isSearching ? 'Stop' : 'Search further'}</Button>
+          <Button onClick={isSearching ? search.stop : search.goOn}>
+            {isSearching ? 'Stop' : 'Search further'}
+          </Button>
         </p>
       )}
       <QueryResult query={eventsQuery} rows={10}>
@@ -301,7 +331,7 @@ function List({
               toneOf={toneOf}
               linkOf={linkOf}
               onEnd={() => {
-                if (!isFull) readOn(eventsQuery);
+                if (!isFull && !search.isShort) readOn(eventsQuery);
               }}
               bar={
                 <>
@@ -331,23 +361,11 @@ function List({
   );
 }
 
-function Arrived(props: {
-  follow: boolean;
-  reading: boolean;
-  onShow: () => void;
-  reload: () => void;
-}): JSX.Element | null {
-  const arrived = useArrived(props.follow, props.reading, props.reload);
+function Arrived({ onShow, ...following }: Following & { readonly onShow: () => void }): JSX.Element | null {
+  const arrived = useArrived(following);
   if (arrived === 0) return null;
   return (
-    <button
-      type="button"
-      className="pill"
-      onClick={() => {
-        props.reload();
-        props.onShow();
-      }}
-    >
+    <button type="button" className="pill" onClick={onShow}>
       Show {counted(arrived, 'new event')} from the whole hub
     </button>
   );

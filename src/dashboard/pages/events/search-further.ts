@@ -25,23 +25,38 @@ export function useSearchFurther(
   key: string,
   pageSize: number,
 ) {
-  const [until, setUntil] = useState({ key, at: now() + maxSearchMs });
+  const [until, setUntil] = useState({ key, at: now() + maxSearchMs, isFurther: false });
   const last = data?.pages.at(-1);
-  const matchCount = data?.pages.reduce((sum, { reply }) => sum + reply.length, 0) ?? 0;
-  const at = until.key === key ? until.at : Number.POSITIVE_INFINITY;
+  let matchCount = 0;
+  // The search itself adds pages only behind a cut one, and while it has no full page of rows.
+  let isScrolled = false;
+  for (const page of data?.pages ?? []) {
+    matchCount += page.reply.length;
+    if (page !== last && (page.searchedTo === undefined || matchCount >= pageSize)) isScrolled = true;
+  }
+  const isCurrent = until.key === key;
+  const at = isCurrent ? until.at : Number.POSITIVE_INFINITY;
   const isCut = last?.searchedTo !== undefined && hasNextPage;
-  const isSearching = isCut && matchCount < pageSize && now() < at && (isFetching || !hasFailed);
+  const isShort = isCut && matchCount < pageSize;
+  const isSearching = isShort && now() < at && (isFetching || !hasFailed);
+  const begin = (isFurther: boolean): void => setUntil({ key, at: now() + maxSearchMs, isFurther });
   useEffect(() => {
-    if (until.key !== key) setUntil({ key, at: now() + maxSearchMs });
+    if (until.key !== key) setUntil({ key, at: now() + maxSearchMs, isFurther: false });
     else if (isSearching && !isFetching) void fetchNextPage();
   }, [until.key, key, isSearching, isFetching, fetchNextPage]);
   return {
     searchedTo: isCut ? last.searchedTo : undefined,
     isSearching,
-    stop: () => setUntil({ key, at: 0 }),
+    /** The search ended before it had a page of rows. */
+    isShort,
+    /** A person loaded more pages than the search by itself. */
+    isReadOn: isScrolled || (isCurrent && until.isFurther),
+    stop: () => setUntil({ ...until, key, at: 0 }),
     goOn: () => {
-      setUntil({ key, at: now() + maxSearchMs });
+      begin(true);
       void fetchNextPage();
     },
+    /** For a list that begins again with its first page. */
+    restart: () => begin(false),
   };
 }
