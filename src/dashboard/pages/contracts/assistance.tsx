@@ -24,6 +24,8 @@ export interface AssistanceProps {
   readonly name: string;
   readonly type: string;
   readonly yaml: string;
+  /** The present one, which a generated one replaces unless it changed during the request. */
+  readonly description: string;
   readonly onDescription: (text: string) => void;
   readonly onYaml: (text: string) => void;
 }
@@ -39,31 +41,31 @@ export function Assistance(props: AssistanceProps): JSX.Element | null {
   );
 }
 
-function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps): JSX.Element {
+function Configured({ name, type, yaml, description, onDescription, onYaml }: AssistanceProps): JSX.Element {
   const describe = useAction('generateDescription');
   /** Null before the first opening. */
   const [open, setOpen] = useState<boolean | null>(null);
   /** A generated description, while the field has another text than before the request. */
   const [otherDescription, setOtherDescription] = useState<string | null>(null);
-  const box = useRef<HTMLDivElement>(null);
+  const present = useRef(description);
+  present.current = description;
   const take = (text: string): void => {
     setOtherDescription(null);
     onDescription(text);
   };
   const generate = (): void => {
-    const before = descriptionNear(box.current);
     const body = { name: name || 'contract', type, definition_yaml: yaml };
     describe.mutate(
       { body } as Input<'generateDescription'>,
-      ({ description }: Reply<'generateDescription'>) => {
-        if (descriptionNear(box.current) === before) take(description);
-        else setOtherDescription(description);
+      ({ description: generated }: Reply<'generateDescription'>) => {
+        if (present.current === description) take(generated);
+        else setOtherDescription(generated);
       },
     );
   };
   return (
     <>
-      <div ref={box} className="decide-buttons">
+      <div className="decide-buttons">
         <ActButton
           operation="generateDescription"
           busy={describe.isPending}
@@ -92,10 +94,6 @@ function Configured({ name, type, yaml, onDescription, onYaml }: AssistanceProps
     </>
   );
 }
-
-/** The present description in the form around an element, which knows only how to replace it. */
-const descriptionNear = (element: Element | null): string | undefined =>
-  element?.closest('form')?.querySelector<HTMLInputElement>('input[name="description"]')?.value;
 
 interface Message {
   readonly role: 'user' | 'assistant';

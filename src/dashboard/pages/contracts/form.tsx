@@ -184,6 +184,7 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
         name={form.name || form.id}
         type={form.type}
         yaml={form.text}
+        description={form.description}
         onDescription={bind('description').onValue}
         onYaml={bind('text').onValue}
       />

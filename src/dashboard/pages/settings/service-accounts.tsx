@@ -130,22 +130,31 @@ interface EditProps {
 function Edit({ account, onClose }: EditProps): JSX.Element {
   const create = useAction('createServiceAccount', ['listServiceAccounts']);
   const update = useAction('updateServiceAccount', ['listServiceAccounts']);
+  const [initial] = useState(account);
   const [roles, setRoles] = useState<readonly Role[]>(
     account?.roles ?? [{ role: 'operator', env: 'staging' }],
   );
   const save = (name: string): void => {
-    const body = { name, roles: [...roles] };
     const onSuccess = (): void => {
       say(`Service account ${name} saved.`, 'allow');
       onClose();
     };
-    if (account) update.mutate({ params: { account_id: account.id }, body }, onSuccess);
-    else create.mutate({ body }, onSuccess);
+    if (account === null) {
+      create.mutate({ body: { name, roles: [...roles] } }, onSuccess);
+      return;
+    }
+    // Another admin may have changed the rest.
+    const body = {
+      ...(name === initial?.name ? {} : { name }),
+      ...(roles === initial?.roles ? {} : { roles: [...roles] }),
+    };
+    if (Object.keys(body).length === 0) onClose();
+    else update.mutate({ params: { account_id: account.id }, body }, onSuccess);
   };
   return (
     <Dialog title={account ? `Change ${account.name}` : 'Add service account'} open onClose={onClose}>
       <RecordForm
-        initial={{ name: account?.name ?? '' }}
+        initial={{ name: initial?.name ?? '' }}
         by={account ? update : create}
         act={account ? 'Save' : 'Add service account'}
         isOff={roles.length === 0}
