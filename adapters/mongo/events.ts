@@ -18,9 +18,9 @@ import { mongoEventSeries } from './event-series.ts';
 import type { ExportLog } from './export-log.ts';
 import type { ExportRemovals } from './export-removals.ts';
 import { isOutOfTime } from './failure.ts';
-import { inEnvs, toBsonText } from './form.ts';
+import { fromBsonText, inEnvs, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
-import { idleSince, type RunRow } from './run-projection.ts';
+import { idleSince, type RunRow, runId } from './run-projection.ts';
 import { idAfter, type RisingIds, seqAt, seqBefore } from './uuidv7.ts';
 
 /** The server itself ends what takes longer. */
@@ -43,7 +43,7 @@ async function removeEvents(
   await removals.removeEmptyLinks(tenantId, 'events');
   const old = { tenantId, receivedAt: { $lt: before } };
   const rows = await events
-    .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1 } })
+    .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1, agentId: 1, session: 1 } })
     .sort({ receivedAt: 1 })
     .limit(limit)
     .toArray();
@@ -51,6 +51,14 @@ async function removeEvents(
     await runs.deleteMany({ tenantId, ...idleSince(before) });
     return 0;
   }
+  // Before the events go: from then on nobody signs what is left of their runs.
+  const runIds = rows.flatMap(({ agentId, session }) =>
+    session === undefined ? [] : runId(tenantId, fromBsonText(agentId), fromBsonText(session)),
+  );
+  await runs.updateMany(
+    { _id: { $in: [...new Set(runIds)] }, trimmed: { $exists: false } },
+    { $set: { trimmed: true } },
+  );
   await removals.note(tenantId, rows);
   const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
   return deletedCount;

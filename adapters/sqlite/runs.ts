@@ -36,6 +36,21 @@ export function removeRuns(db: Database, tenantId: string, before: number, limit
   );
 }
 
+/** Marks each run once, in a transaction that removes records of it: nobody signs what is left. */
+export function runTrimmer(db: Database, tenantId: string): (agentId: string, sessionId: string) => void {
+  const markedRuns = new Set<string>();
+  return (agentId, sessionId) => {
+    const key = JSON.stringify([agentId, sessionId]);
+    if (markedRuns.has(key)) return;
+    markedRuns.add(key);
+    db.run('UPDATE runs SET trimmed = 1 WHERE tenant_id = ? AND agent = ? AND session = ? AND trimmed = 0', [
+      tenantId,
+      agentId,
+      sessionId,
+    ]);
+  };
+}
+
 const runPlaceColumns = ['tenant_id', 'agent', 'session', 'env'];
 
 const pendingAt = ([tenant, agent, session, env]: readonly string[], now: string): string =>

@@ -221,7 +221,7 @@ export interface EventStore {
   countReceived(tenantId: string, before: number): Promise<number>;
   /**
    * Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events.
-   * Call until 0.
+   * Call until 0. In the same write, or before it, marks the runs that lose events (`Run.isTrimmed`).
    */
   removeBefore(tenantId: string, before: number, limit: number): Promise<number>;
   /** The same for all events of a tenant that is removed: their bytes are overwritten. */

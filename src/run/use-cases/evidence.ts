@@ -120,12 +120,12 @@ const bySeq = (a: StoredEvent, b: StoredEvent): number => a.timestamp - b.timest
 
 /**
  * A bundle contains a run whole or not at all.
- * @throws HubError not_found after retention removed records of the run
+ * @throws HubError not_found after retention or a purge removed records of the run
  */
 function requireComplete({ run }: RunView): void {
   if (!run.isTrimmed) return;
   throw notFound(
-    'Retention removed records of this run, so no decision bundle can be made. Keep events and approvals longer.',
+    'Retention or a purge removed records of this run, so no decision bundle can be made. Keep events and approvals longer.',
   );
 }
 
@@ -202,7 +202,7 @@ class RunEvidence implements EvidenceOfRuns {
         }
       }
     }
-    // Retention may have begun with this run since.
+    // Retention or a purge may have begun with this run since.
     const after = await this.#ports.runs.get(principal, key);
     if (!after) throw notFound('Run not found.');
     requireComplete(after);
