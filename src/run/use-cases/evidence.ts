@@ -171,10 +171,12 @@ class RunEvidence implements EvidenceOfRuns {
     const view = await this.#ports.runs.get(principal, key);
     if (!view) throw notFound('Run not found.');
     requireComplete(view);
-    await this.#requireWhole(principal, key);
+    await this.#requireWhole(principal, view);
     const filter: EventFilter = {
       env,
       ...key,
+      // No event of a run is before its start.
+      since: view.run.startedAt,
       ...(range.from === null ? {} : { fromSeq: range.from }),
       ...(range.to === null ? {} : { toSeq: range.to }),
     };
@@ -316,11 +318,12 @@ class RunEvidence implements EvidenceOfRuns {
   }
 
   /** A bundle holds a run whole: it needs a role in each environment of its events. @throws HubError forbidden */
-  async #requireWhole(principal: Principal, key: RunKey): Promise<void> {
+  async #requireWhole(principal: Principal, { run }: RunView): Promise<void> {
     if (visibleEnvs(principal) === null) return;
+    const { agentId, sessionId, startedAt: since } = run;
     const { by } = await this.#ports.store.events.facets(
       principal.tenantId,
-      { env: null, ...key },
+      { env: null, agentId, sessionId, since },
       environments.length,
     );
     for (const { value } of by.env.top) if (isEnv(value)) requireSight(principal, value);
