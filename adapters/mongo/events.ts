@@ -47,10 +47,7 @@ async function removeEvents(
     .sort({ receivedAt: 1 })
     .limit(limit)
     .toArray();
-  if (rows.length === 0) {
-    await runs.deleteMany({ tenantId, ...idleSince(before) });
-    return 0;
-  }
+  if (rows.length === 0) return 0;
   // Before the events go: from then on nobody signs what is left of their runs.
   const runIds = rows.flatMap(({ agentId, session }) =>
     session === undefined ? [] : runId(tenantId, fromBsonText(agentId), fromBsonText(session)),
@@ -62,6 +59,22 @@ async function removeEvents(
   await removals.note(tenantId, rows);
   const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
   return deletedCount;
+}
+
+async function removeIdleRuns(
+  runs: Collection<RunRow>,
+  tenantId: string,
+  before: number,
+  limit: number,
+): Promise<number> {
+  for (;;) {
+    const isIdle = { tenantId, ...idleSince(before) };
+    const rows = await runs.find(isIdle, { limit, projection: { _id: 1 } }).toArray();
+    if (rows.length === 0) return 0;
+    // A run that had something since it was found stays.
+    const { deletedCount } = await runs.deleteMany({ _id: { $in: rows.map(({ _id }) => _id) }, ...isIdle });
+    if (deletedCount > 0) return deletedCount;
+  }
 }
 
 async function searchEvents(
@@ -169,6 +182,7 @@ export function mongoEvents(
       events.countDocuments({ tenantId, receivedAt: { $lt: before } }, bounded),
 
     removeBefore: (tenantId, before, limit) => removeEvents(events, runs, removals, tenantId, before, limit),
+    removeIdleRuns: (tenantId, before, limit) => removeIdleRuns(runs, tenantId, before, limit),
     removeAll: (tenantId, limit) =>
       removeEvents(events, runs, removals, tenantId, Number.MAX_SAFE_INTEGER, limit),
   };

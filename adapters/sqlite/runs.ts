@@ -28,13 +28,12 @@ const facts: Column<RunFacts | null> = {
 };
 export const runs = tableOf<Omit<StoredRun, 'facts'>, Pick<StoredRun, 'facts'>>(runRecord, { facts });
 
-/** Removes runs that had nothing since `before`. */
-export function removeRuns(db: Database, tenantId: string, before: number, limit: number): void {
+/** Removes runs that had nothing since `before`; returns how many. */
+export const removeRuns = (db: Database, tenantId: string, before: number, limit: number): number =>
   db.run(
     'DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE tenant_id = ? AND received_at < ? LIMIT ?)',
     [tenantId, before, limit],
   );
-}
 
 /** Marks each run once, in a transaction that removes records of it: nobody signs what is left. */
 export function runTrimmer(db: Database, tenantId: string): (agentId: string, sessionId: string) => void {

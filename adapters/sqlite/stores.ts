@@ -265,6 +265,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     counts: 'read',
     countReceived: 'read',
     removeBefore: 'write',
+    removeIdleRuns: 'write',
     removeAll: 'write',
     removeSample: 'write',
   },

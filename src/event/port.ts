@@ -220,10 +220,15 @@ export interface EventStore {
   /** Number of events that were received before `before`: what a purge would remove. */
   countReceived(tenantId: string, before: number): Promise<number>;
   /**
-   * Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events.
-   * Call until 0. In the same write, or before it, marks the runs that lose events (`Run.isTrimmed`).
+   * Removes up to `limit` events received before `before`; returns how many. Call until 0. In the same write, or before
+   * it, marks the runs that lose events (`Run.isTrimmed`).
    */
   removeBefore(tenantId: string, before: number, limit: number): Promise<number>;
+  /**
+   * Removes up to `limit` runs that had no event, and no approval, since `before`; returns how many. Call after
+   * `removeBefore`, until 0.
+   */
+  removeIdleRuns(tenantId: string, before: number, limit: number): Promise<number>;
   /** The same for all events of a tenant that is removed: their bytes are overwritten. */
   removeAll(tenantId: string, limit: number): Promise<number>;
 }

@@ -71,9 +71,14 @@ export class EventRemover {
       if (place === null) continue;
       entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
     }
-    if (left === maxEvents) removeRuns(this.#db, tenantId, before, limit);
     this.#removeUsage.remove(places.values());
     return maxEvents - left;
+  }
+
+  removeIdleRuns(tenantId: string, before: number, limit: number): number {
+    // A run may have had something that is not written to it yet.
+    this.#usage.flush();
+    return removeRuns(this.#db, tenantId, before, limit);
   }
 
   removeOld(
