@@ -161,9 +161,11 @@ export class EventRemover {
       removed.push({ event: countedOf(event), outcomes: added });
       noteIds.push(...runNoteIds(tenantId, event, added, sha256));
     });
-    keepRunNoteIds(this.#db, tenantId, noteIds);
-    // The sample run is in no export.
-    if (place !== null) lines.write(this.#db, tenantId);
+    // The sample run is in no export, and not in the audit chain.
+    if (place !== null) {
+      keepRunNoteIds(this.#db, tenantId, noteIds);
+      lines.write(this.#db, tenantId);
+    }
     if (removed.length > 0) this.#rewrite(segment, events);
     return { place, events: removed };
   }
