@@ -192,7 +192,7 @@ export interface EventStore {
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
   /**
    * Counts by bucket for each of the values, in their order. An event counts once for each of its values, by its first
-   * verdict; a contract's are those that the event or a later report names.
+   * verdict; a contract's are those that the event or a later report names. An empty text is no value.
    */
   series(tenantId: string, request: SeriesRequest): Promise<readonly CallSeries[]>;
   /** The events of each value in the range: the first `limit` of them in the order of `byRefusals`. */
