@@ -1,15 +1,11 @@
 // Reads of a slice of a removal: the segments it removes, not the whole hour that they belong to, because the writer
 // stores nothing else meanwhile.
 import { expect, it } from 'vitest';
-import { Database } from '../../../adapters/sqlite/database.ts';
-import { CallIndex } from '../../../adapters/sqlite/events/calls.ts';
 import { encodeBatch } from '../../../adapters/sqlite/events/encode.ts';
-import { eventWriter } from '../../../adapters/sqlite/events/ingest.ts';
-import { configure, migrate } from '../../../adapters/sqlite/schema/index.ts';
-import { UsageWriter } from '../../../adapters/sqlite/usage/write.ts';
 import type { EventInput } from '../../../src/event/record.ts';
 import { aBatch } from '../../conformance/events.ts';
-import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
+import { anEvent, t0 } from '../../conformance/fixtures.ts';
+import { openWriter } from './event-store.ts';
 
 it('grows with what it removes, and not with the hour', () => {
   expect(readsOfSlice(400)).toBeLessThan(1.5 * readsOfSlice(50));
@@ -44,16 +40,6 @@ it('keeps the ids of recorded decisions, and of nothing else', () => {
   expect([remove(), idCount()]).toEqual([1, 2]);
   db.close();
 });
-
-function openWriter() {
-  const db = new Database(':memory:');
-  configure(db, { cacheBytes: 1 << 20, checkpointPages: 1000 });
-  migrate(db);
-  const calls = new CallIndex(db, { calls: 100_000, bytes: 1 << 30 });
-  calls.load();
-  const usage = new UsageWriter(db);
-  return { db, usage, writer: eventWriter(db, calls, usage), tenantId: uuid() };
-}
 
 /**
  * Reads that remove the first events of one agent's hour of so many segments: single rows, and the segments that the

@@ -123,18 +123,14 @@ function bodyClock(db: Database) {
 
 /** A store with a batch every 4.5 s, of events 2 s apart. Those of one batch are half an hour apart. */
 function halfHourStore(batches: number) {
-  const db = new Database(':memory:');
-  migrate(db);
-  const calls = new CallIndex(db);
-  calls.load();
-  const writer = eventWriter(db, calls, new UsageWriter(db));
-  const tenantId = uuid();
+  const { db, tenantId, ingest } = openEvents();
   for (let i = 0; i < batches; i++) {
     const times = i === batches / 2 ? [0, 900_000, 1_800_000] : [i * 4_500, i * 4_500 + 2_000];
-    const events = times.map((ms, n) =>
-      anEvent({ callId: `${i % 3 === 0 ? 'rare' : 'call'}-${i}-${n}`, timestamp: hour + ms }),
+    ingest(
+      times.map((ms, n) =>
+        anEvent({ callId: `${i % 3 === 0 ? 'rare' : 'call'}-${i}-${n}`, timestamp: hour + ms }),
+      ),
     );
-    db.atomically(() => writer.ingest(encodeBatch(aBatch(tenantId, events))));
   }
   return { db, tenantId };
 }
