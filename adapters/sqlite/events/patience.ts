@@ -33,8 +33,8 @@ export class Patience {
   }
 
   /**
-   * The end of the page if its time is over and if it is past the search's cursor, so that each page gets further. Null:
-   * the search goes on.
+   * The end of the page if its time is over and if it is past the search's cursor, so that each page gets further.
+   * Null: the search goes on.
    * @param reached a key that nothing still to come precedes
    * @param readExact reads the last such key, until half of the time has passed again; null: it is `reached`
    */
