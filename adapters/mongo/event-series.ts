@@ -87,7 +87,9 @@ function rowReads(events: Collection<EventRow>) {
       )
       .toArray();
 
-  /** Each event once for each of its values: names that stand for one contract are one value. */
+  /**
+   * Each event once for each of its values: names that stand for one contract are one value, and an empty text is none.
+   */
   return async function rowsOf(
     tenantId: string,
     scope: SeriesScope,
@@ -97,12 +99,13 @@ function rowReads(events: Collection<EventRow>) {
     const { by, entries } = scope;
     const isMerged = by === 'contract' && entries !== undefined && entries.size > 0;
     const stages = valueStages(scope, tenantId, bucket, isMerged);
+    const isValue = (value: string): boolean => value !== '' || by === 'total';
     if (!isMerged) {
       const list = choice?.values.map(toBsonText);
       const match = choice ? [{ $match: { value: choice.isIn ? { $in: list } : { $nin: list } } }] : [];
       // Absent where the field is: servers differ.
       return (await groups<string | null | undefined>([...stages, ...match])).flatMap(({ _id, n }) =>
-        typeof _id.value !== 'string'
+        typeof _id.value !== 'string' || !isValue(_id.value)
           ? []
           : [{ value: fromBsonText(_id.value), bucket: _id.bucket ?? 0, as: _id.as, n }],
       );
@@ -110,7 +113,7 @@ function rowReads(events: Collection<EventRow>) {
     const own = choice && new Set(choice.values);
     return (await groups<readonly (string | null)[]>(stages)).flatMap(({ _id, n }) =>
       [...contractsOfNames(_id.value, entries)]
-        .filter((value) => own === null || own.has(value) === choice?.isIn)
+        .filter((value) => isValue(value) && (own === null || own.has(value) === choice?.isIn))
         .map((value) => ({ value, bucket: _id.bucket ?? 0, as: _id.as, n })),
     );
   };
@@ -122,7 +125,6 @@ function seriesReads(events: Collection<EventRow>): Pick<EventStore, 'series' | 
   async function totalsOf(tenantId: string, scope: SeriesScope): Promise<ReadonlyMap<string, SeriesTotal>> {
     const totals = new Map<string, { value: string; events: number; refused: number }>();
     for (const { value, as, n } of await rowsOf(tenantId, scope, { $literal: 0 }, null)) {
-      if (value === '' && scope.by !== 'total') continue;
       const total = totals.get(value) ?? { value, events: 0, refused: 0 };
       total.events += n;
       if (as === 'denied' || as === 'observed') total.refused += n;

@@ -18,9 +18,9 @@ import { mongoEventSeries } from './event-series.ts';
 import type { ExportLog } from './export-log.ts';
 import type { ExportRemovals } from './export-removals.ts';
 import { isOutOfTime } from './failure.ts';
-import { inEnvs, toBsonText } from './form.ts';
+import { fromBsonText, inEnvs, toBsonText } from './form.ts';
 import { pageOf } from './page.ts';
-import { idleSince, type RunRow } from './run-projection.ts';
+import { idleSince, type RunRow, runId } from './run-projection.ts';
 import { idAfter, type RisingIds, seqAt, seqBefore } from './uuidv7.ts';
 
 /** The server itself ends what takes longer. */
@@ -43,17 +43,38 @@ async function removeEvents(
   await removals.removeEmptyLinks(tenantId, 'events');
   const old = { tenantId, receivedAt: { $lt: before } };
   const rows = await events
-    .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1 } })
+    .find(old, { projection: { _id: 1, batch: 1, 'outcomes.by': 1, agentId: 1, session: 1 } })
     .sort({ receivedAt: 1 })
     .limit(limit)
     .toArray();
-  if (rows.length === 0) {
-    await runs.deleteMany({ tenantId, ...idleSince(before) });
-    return 0;
-  }
+  if (rows.length === 0) return 0;
+  // Before the events go: from then on nobody signs what is left of their runs.
+  const runIds = rows.flatMap(({ agentId, session }) =>
+    session === undefined ? [] : runId(tenantId, fromBsonText(agentId), fromBsonText(session)),
+  );
+  await runs.updateMany(
+    { _id: { $in: [...new Set(runIds)] }, trimmed: { $exists: false } },
+    { $set: { trimmed: true } },
+  );
   await removals.note(tenantId, rows);
   const { deletedCount } = await events.deleteMany({ _id: { $in: rows.map((row) => row._id) } });
   return deletedCount;
+}
+
+async function removeIdleRuns(
+  runs: Collection<RunRow>,
+  tenantId: string,
+  before: number,
+  limit: number,
+): Promise<number> {
+  for (;;) {
+    const isIdle = { tenantId, ...idleSince(before) };
+    const rows = await runs.find(isIdle, { limit, projection: { _id: 1 } }).toArray();
+    if (rows.length === 0) return 0;
+    // A run that had something since it was found stays.
+    const { deletedCount } = await runs.deleteMany({ _id: { $in: rows.map(({ _id }) => _id) }, ...isIdle });
+    if (deletedCount > 0) return deletedCount;
+  }
 }
 
 async function searchEvents(
@@ -161,6 +182,7 @@ export function mongoEvents(
       events.countDocuments({ tenantId, receivedAt: { $lt: before } }, bounded),
 
     removeBefore: (tenantId, before, limit) => removeEvents(events, runs, removals, tenantId, before, limit),
+    removeIdleRuns: (tenantId, before, limit) => removeIdleRuns(runs, tenantId, before, limit),
     removeAll: (tenantId, limit) =>
       removeEvents(events, runs, removals, tenantId, Number.MAX_SAFE_INTEGER, limit),
   };

@@ -57,6 +57,10 @@ const indexes: { readonly [collection: string]: readonly IndexDescription[] } = 
       partialFilterExpression: { session: { $exists: true } },
     },
     {
+      key: { tenantId: 1, parentSession: 1, ts: -1, _id: -1 },
+      partialFilterExpression: { parentSession: { $exists: true } },
+    },
+    {
       key: { tenantId: 1, givenCallId: 1 },
       partialFilterExpression: { givenCallId: { $exists: true } },
     },

@@ -205,7 +205,7 @@ class EventLines {
       const until = Math.min(newest, this.#place.segment + segmentsPerStep);
       const first = this.#place.position === wholeSegment ? this.#place.segment + 1 : this.#place.segment;
       const ids = this.#db
-        .all('SELECT id FROM segments WHERE id >= ? AND id <= ? AND tenant = ? ORDER BY id', [
+        .all('SELECT id FROM segments NOT INDEXED WHERE id >= ? AND id <= ? AND tenant = ? ORDER BY id', [
           first,
           until,
           this.#tenant,

@@ -11,6 +11,7 @@ import {
 import { removeApprovalLines } from './approval-lines.ts';
 import { type Database, givenText, type SqlValue } from './database.ts';
 import { segmentEventsOf, tenantNumber } from './events/segment.ts';
+import { runTrimmer } from './runs.ts';
 import type { Steps, Sync } from './sync.ts';
 
 export const retentionTable = `
@@ -68,17 +69,10 @@ function runTest(db: Database, tenantId: string, before: number): RunTest {
 /** The same, and marks each of these runs: it loses records in this transaction. */
 function trimmingRuns(db: Database, tenantId: string, before: number): RunTest {
   const test = runTest(db, tenantId, before);
-  const marked = new Set<string>();
+  const trim = runTrimmer(db, tenantId);
   return (agentId, sessionId) => {
     if (!test(agentId, sessionId)) return false;
-    const key = JSON.stringify([agentId, sessionId]);
-    if (sessionId !== null && !marked.has(key)) {
-      marked.add(key);
-      db.run(
-        'UPDATE runs SET trimmed = 1 WHERE tenant_id = ? AND agent = ? AND session = ? AND trimmed = 0',
-        [tenantId, agentId, sessionId],
-      );
-    }
+    if (sessionId !== null) trim(agentId, sessionId);
     return true;
   };
 }

@@ -28,12 +28,26 @@ const facts: Column<RunFacts | null> = {
 };
 export const runs = tableOf<Omit<StoredRun, 'facts'>, Pick<StoredRun, 'facts'>>(runRecord, { facts });
 
-/** Removes runs that had nothing since `before`. */
-export function removeRuns(db: Database, tenantId: string, before: number, limit: number): void {
+/** Removes runs that had nothing since `before`; returns how many. */
+export const removeRuns = (db: Database, tenantId: string, before: number, limit: number): number =>
   db.run(
     'DELETE FROM runs WHERE id IN (SELECT id FROM runs WHERE tenant_id = ? AND received_at < ? LIMIT ?)',
     [tenantId, before, limit],
   );
+
+/** Marks each run once, in a transaction that removes records of it: nobody signs what is left. */
+export function runTrimmer(db: Database, tenantId: string): (agentId: string, sessionId: string) => void {
+  const markedRuns = new Set<string>();
+  return (agentId, sessionId) => {
+    const key = JSON.stringify([agentId, sessionId]);
+    if (markedRuns.has(key)) return;
+    markedRuns.add(key);
+    db.run('UPDATE runs SET trimmed = 1 WHERE tenant_id = ? AND agent = ? AND session = ? AND trimmed = 0', [
+      tenantId,
+      agentId,
+      sessionId,
+    ]);
+  };
 }
 
 const runPlaceColumns = ['tenant_id', 'agent', 'session', 'env'];

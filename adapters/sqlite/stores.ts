@@ -56,8 +56,7 @@ function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWri
     seriesTotals: (tenantId, scope, limit) => seriesTotals(db, tenantId, scope, limit),
     rankedSeries: (tenantId, request, limit) => rankedSeries(db, tenantId, request, limit),
     histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
-    counts: (tenantId, env, since, activeSince, entries) =>
-      counts(db, tenantId, env, since, activeSince, entries),
+    counts: (...request) => counts(db, ...request),
     countReceived: (tenantId, before) => countReceived(db, tenantId, before),
     listArrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),
     getNewestSeq: () => getNewestSeq(db),
@@ -265,6 +264,7 @@ export const kinds: { readonly [N in StoreName]: { readonly [M in keyof SqliteSt
     counts: 'read',
     countReceived: 'read',
     removeBefore: 'write',
+    removeIdleRuns: 'write',
     removeAll: 'write',
     removeSample: 'write',
   },

@@ -192,7 +192,7 @@ export interface EventStore {
   histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
   /**
    * Counts by bucket for each of the values, in their order. An event counts once for each of its values, by its first
-   * verdict; a contract's are those that the event or a later report names.
+   * verdict; a contract's are those that the event or a later report names. An empty text is no value.
    */
   series(tenantId: string, request: SeriesRequest): Promise<readonly CallSeries[]>;
   /** The events of each value in the range: the first `limit` of them in the order of `byRefusals`. */
@@ -220,10 +220,15 @@ export interface EventStore {
   /** Number of events that were received before `before`: what a purge would remove. */
   countReceived(tenantId: string, before: number): Promise<number>;
   /**
-   * Removes up to `limit` events received before `before`, then the runs that had none since; returns how many events.
-   * Call until 0.
+   * Removes up to `limit` events received before `before`; returns how many. Call until 0. In the same write, or before
+   * it, marks the runs that lose events (`Run.isTrimmed`).
    */
   removeBefore(tenantId: string, before: number, limit: number): Promise<number>;
+  /**
+   * Removes up to `limit` runs that had no event, and no approval, since `before`; returns how many. Call after
+   * `removeBefore`, until 0.
+   */
+  removeIdleRuns(tenantId: string, before: number, limit: number): Promise<number>;
   /** The same for all events of a tenant that is removed: their bytes are overwritten. */
   removeAll(tenantId: string, limit: number): Promise<number>;
 }

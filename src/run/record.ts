@@ -233,7 +233,7 @@ const runFields = {
   tenantId: field(z.string(), hidden),
   receivedAt: field(instant, hidden),
   standing: field(standing, hidden),
-  /** Retention removed events or approvals of it. */
+  /** Retention or a purge removed events or approvals of it. */
   isTrimmed: field(z.boolean(), { column: 'trimmed', wire: false }),
   /** Null while there are approvals alone. */
   facts: field(json<RunFacts, z.ZodUnknown>(z.unknown()).nullable(), hidden),

@@ -1,7 +1,7 @@
 // Every store's promises about counts over time: they equal a count of the stored events, one by one, and go with the
 // events that are removed (event/port).
 import { describe, expect, it } from 'vitest';
-import { type CountedAs, countedAs, type StoredEvent } from '../../src/event/record.ts';
+import { type CountedAs, countedAs, type EventInput, type StoredEvent } from '../../src/event/record.ts';
 import { bucketsOf, byRefusals, type SeriesBy, seriesBy } from '../../src/event/rules/series.ts';
 import { rowsFor } from '../runs.ts';
 import { aBatch, readAll } from './events.ts';
@@ -139,6 +139,34 @@ export function eventsSeriesContract(name: string, open: Open): void {
         // A part of the events goes.
         if (turn === 0) expect(await store.events.removeBefore(tenantId, t0 + 100, 1000)).toBeGreaterThan(60);
       }
+    });
+
+    it('count an empty text neither as a value nor as other', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const named = (decision_name: string, toolName = 'tool') =>
+        anEvent({ toolName, payload: { decision_name } });
+      const events = [...['a', 'a', 'b', 'c', '', ''].map((one) => named(one)), named('a', '')];
+      const repeat = { ...events[0], verdict: 'call_failed', payload: { decision_name: '' } } as EventInput;
+      for (const batch of [events, [repeat]]) await store.events.ingest(aBatch(tenantId, batch));
+      const range = { env: null, since: t0, until: t0 + minute, bucketMs: minute };
+      const countsOf = async (by: SeriesBy, maxValues: number, more: object = {}) =>
+        (await store.events.rankedSeries(tenantId, { ...range, by, maxValues, ...more }, 9)).map(
+          ({ value, allowed }) => [value, allowed[0]],
+        );
+      for (const more of [{}, { entries }]) {
+        expect(await countsOf('contract', 9, more)).toEqual([
+          ['a', 3],
+          ['b', 1],
+          ['c', 1],
+        ]);
+        expect(await countsOf('contract', 1, more)).toEqual([
+          ['a', 3],
+          ['other', 2],
+        ]);
+      }
+      expect(await countsOf('tool', 1)).toEqual([['tool', 6]]);
+      expect(await countsOf('total', 1)).toEqual([['', 7]]);
     });
 
     it('count the values beyond a bound as other, and all in the total', async () => {

@@ -75,6 +75,19 @@ export function retentionContract(name: string, open: Open): void {
       expect(await callIds(tenantId)).toEqual([]);
     });
 
+    it('marks a run that loses a part of its events to a purge, and no other', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      await ingest(tenantId, t0, [ofSession('cut', { callId: 'cut-1' }), anEvent({ callId: 'alone' })]);
+      await ingest(tenantId, t0 + 10, [ofSession('cut', { callId: 'cut-2' }), ofSession('whole')]);
+      expect(await runOf(tenantId, 'cut')).toMatchObject({ isTrimmed: false });
+      expect(await store.events.removeBefore(tenantId, t0 + 10, 100)).toBe(2);
+      expect(await runOf(tenantId, 'cut')).toMatchObject({ isTrimmed: true });
+      expect(await runOf(tenantId, 'whole')).toMatchObject({ isTrimmed: false });
+      await ingest(tenantId, t0 + 20, [ofSession('cut', { callId: 'cut-3' })]);
+      expect(await runOf(tenantId, 'cut')).toMatchObject({ isTrimmed: true });
+    });
+
     it('never removes a pending approval, nor its run, nor one of a run that goes on', async () => {
       const store = shared.get();
       const tenantId = uuid();

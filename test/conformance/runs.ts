@@ -559,7 +559,26 @@ export function runsContract(name: string, open: Open): void {
         aBatch(tenantId, [ofSession('kept', { timestamp: t0 - 5 })], { receivedAt: t0 + 10 }),
       );
       while ((await store.events.removeBefore(tenantId, t0 + 10, 100)) > 0);
+      expect(await store.events.removeIdleRuns(tenantId, t0 + 10, 100)).toBe(1);
       expect((await storedRuns(store, tenantId)).map((run) => run.sessionId)).toEqual(['kept']);
+    });
+
+    it('goes in bounded steps when there are many, and stays if something came for it', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const events = Array.from({ length: 25 }, (_, i) => ofSession(`s${i}`, { callId: `c${i}` }));
+      await store.events.ingest(aBatch(tenantId, events, { receivedAt: t0 }));
+      await store.approvals.request(anApproval({ tenantId, sessionId: 's3', createdAt: t0 + 20 }));
+      while ((await store.events.removeBefore(tenantId, t0 + 10, 10)) > 0);
+      await store.events.ingest(aBatch(tenantId, [ofSession('s5')], { receivedAt: t0 + 30 }));
+      let removed = 0;
+      for (let step = -1; step !== 0; removed += step) {
+        step = await store.events.removeIdleRuns(tenantId, t0 + 10, 10);
+        expect(step).toBeLessThanOrEqual(10);
+      }
+      expect(removed).toBe(23);
+      expect((await storedRuns(store, tenantId)).map((run) => run.sessionId).sort()).toEqual(['s3', 's5']);
+      expect(await get(tenantId, 's5')).toMatchObject({ isTrimmed: true });
     });
 
     it('the sample run is shown, counted nowhere, and can be removed alone', async () => {

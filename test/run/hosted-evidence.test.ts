@@ -285,6 +285,16 @@ contracts:
     expect(approvals[0].tool_args.text).toHaveLength(60_000);
   });
 
+  it('is signed for no run that lost events to a purge', async () => {
+    await ingest([event(1)]);
+    t.clock.advance(3_600_001);
+    await ingest([event(2)]);
+    expect((await bundle()).body.signatures).toHaveLength(1);
+    const { body } = await t.call('purgeEvents', { query: { older_than_hours: '1' } }, user);
+    expect(body).toMatchObject({ deleted_count: 1 });
+    await expect(bundle()).rejects.toMatchObject({ code: 'not_found', message: /a purge removed records/ });
+  });
+
   it('is of one workspace, for who may read it', async () => {
     await ingest([event(1)]);
     const stranger = t.operator(await t.tenant(), 'admin');

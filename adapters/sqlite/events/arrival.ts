@@ -5,6 +5,7 @@ import type { StoredEvent } from '../../../src/event/record.ts';
 import type { AgentsIn } from '../../../src/shared/ids.ts';
 import { maxPageBytes } from '../../../src/shared/ports/page.ts';
 import type { Database } from '../database.ts';
+import type { Steps } from '../sync.ts';
 import { envClause } from '../table.ts';
 import { markOf } from './search.ts';
 import {
@@ -19,26 +20,38 @@ import {
   tenantNumber,
 } from './segment.ts';
 
-/** Segments looked for in one query. */
-const segmentsAtOnce = 64;
+/** Segments that one query finds, and segments of any tenant that it looks at, at most. */
+const [segmentsAtOnce, idsAtOnce] = [64, 2_000];
 
-export function arrivals(db: Database, tenantId: string, after: number, limit: number): Arrivals {
+// By their numbers: with an index of the tenant, each query would sort all of the tenant's segments.
+const selectSegments = `SELECT ${summaryColumns} FROM segments NOT INDEXED
+  WHERE id >= ? AND id < ? AND tenant = ? ORDER BY id LIMIT ${segmentsAtOnce}`;
+/** Looks at all segments of the tenant, which are few where none of them is among so many. */
+const selectNext = 'SELECT min(id) FROM segments INDEXED BY segments_arrival WHERE tenant = ? AND id >= ?';
+
+/** At once, unless many segments of other tenants are in between. */
+export function arrivals(
+  db: Database,
+  tenantId: string,
+  after: number,
+  limit: number,
+): Arrivals | Steps<Arrivals> {
+  const steps = readArrivals(db, tenantId, after, limit);
+  const { done, value } = steps.next();
+  return done ? value : steps;
+}
+
+function* readArrivals(db: Database, tenantId: string, after: number, limit: number): Steps<Arrivals> {
   const tenant = tenantNumber(db, tenantId);
   const events: StoredEvent[] = [];
   if (tenant === null) return { events, more: false };
   const mark = markOf(db);
+  const newest = segmentOf(getNewestSeq(db));
   let bytes = 0;
-  for (let from = segmentOf(after); ; ) {
-    const rows = db
-      .all(`SELECT ${summaryColumns} FROM segments WHERE id >= ? AND tenant = ? ORDER BY id LIMIT ?`, [
-        from,
-        tenant,
-        segmentsAtOnce,
-      ])
-      .map(readSummary);
+  for (let from = segmentOf(after); from <= newest; ) {
+    const rows = db.all(selectSegments, [from, from + idsAtOnce, tenant]).map(readSummary);
     for (const segment of rows) {
       const body = segmentBody(db, segment.id);
-      from = segment.id + 1;
       if (!body) continue;
       const outcomes = segment.outcomes > 0 ? outcomesOf(db, segment.id) : null;
       bytes += body.text.length;
@@ -49,8 +62,16 @@ export function arrivals(db: Database, tenantId: string, after: number, limit: n
       }
       if (bytes >= maxPageBytes) return { events, more: true };
     }
-    if (rows.length < segmentsAtOnce) return { events, more: false };
+    const last = rows.length < segmentsAtOnce ? undefined : rows.at(-1);
+    from = last ? last.id + 1 : from + idsAtOnce;
+    if (from > newest) break;
+    yield;
+    if (rows.length > 0) continue;
+    const next = db.get(selectNext, [tenant, from])?.[0];
+    if (typeof next !== 'number') break;
+    from = next;
   }
+  return { events, more: false };
 }
 
 /** The last place of the newest segment. */

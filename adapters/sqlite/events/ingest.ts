@@ -152,6 +152,8 @@ export function eventWriter(db: Database, calls: CallIndex, usage: UsageWriter) 
     ingest: (batch: EncodedBatch): IngestResult => batches.ingest(batch),
     removeBefore: (tenantId: string, before: number, limit: number): number =>
       remover.remove(tenantId, before, limit),
+    removeIdleRuns: (tenantId: string, before: number, limit: number): number =>
+      remover.removeIdleRuns(tenantId, before, limit),
     removeAll: (tenantId: string, limit: number): number => remover.removeAll(tenantId, limit),
     removeSample: (tenantId: string): void => remover.removeSample(tenantId),
     removeOld: ((tenantId, before, after, limit, mayGo) =>

@@ -1,11 +1,12 @@
 // Removes events: those past their retention, and the sample run. Runs on the writer; every call is one step, inside
 // the caller's transaction.
 import type { EventInput } from '../../../src/event/record.ts';
+import { sessionOf } from '../../../src/event/rules/decision.ts';
 import { runNoteIds } from '../../../src/run/rules/report.ts';
 import { keepRunNoteIds } from '../audit.ts';
 import type { Database } from '../database.ts';
 import type { ReceiptPlace, RemoveOldEvents } from '../retention.ts';
-import { removeRuns } from '../runs.ts';
+import { removeRuns, runTrimmer } from '../runs.ts';
 import { type RemovedFrom, UsageRemover } from '../usage/purge.ts';
 import { entryOf, keyOf, type Place, type Removed } from '../usage/rows.ts';
 import type { UsageWriter } from '../usage/write.ts';
@@ -52,21 +53,32 @@ export class EventRemover {
     const tenant = tenantNumber(this.#db, tenantId);
     const maxEvents = Math.min(limit, removalSlice);
     const places = new Map<string, RemovedFrom>();
+    const trim = runTrimmer(this.#db, tenantId);
+    const trimRun = (event: EventInput): true => {
+      const session = sessionOf(event);
+      if (session !== null) trim(event.agentId, session);
+      return true;
+    };
     let left = maxEvents;
     this.#cache.forget();
     let last: Place | null = null;
     while (tenant !== null && left > 0) {
       const id: number | null = (last && this.#alsoOf(last, before)) ?? this.#oldest(tenant, before);
       if (id === null) break;
-      const { place, events } = this.#removeFrom(tenantId, tenant, id, left);
+      const { place, events } = this.#removeFrom(tenantId, tenant, id, left, trimRun);
       left -= events.length;
       last = place;
       if (place === null) continue;
       entryOf(places, keyOf(place, ''), () => ({ place, events: [] as Removed[] })).events.push(...events);
     }
-    if (left === maxEvents) removeRuns(this.#db, tenantId, before, limit);
     this.#removeUsage.remove(places.values());
     return maxEvents - left;
+  }
+
+  removeIdleRuns(tenantId: string, before: number, limit: number): number {
+    // A run may have had something that is not written to it yet.
+    this.#usage.flush();
+    return removeRuns(this.#db, tenantId, before, limit);
   }
 
   removeOld(
@@ -149,9 +161,11 @@ export class EventRemover {
       removed.push({ event: countedOf(event), outcomes: added });
       noteIds.push(...runNoteIds(tenantId, event, added, sha256));
     });
-    keepRunNoteIds(this.#db, tenantId, noteIds);
-    // The sample run is in no export.
-    if (place !== null) lines.write(this.#db, tenantId);
+    // The sample run is in no export, and not in the audit chain.
+    if (place !== null) {
+      keepRunNoteIds(this.#db, tenantId, noteIds);
+      lines.write(this.#db, tenantId);
+    }
     if (removed.length > 0) this.#rewrite(segment, events);
     return { place, events: removed };
   }

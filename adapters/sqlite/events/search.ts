@@ -16,6 +16,7 @@ import {
   readCursor,
   StepClock,
 } from './page-in-order.ts';
+import { Patience } from './patience.ts';
 import { after, PausedSearches } from './paused-searches.ts';
 import {
   outcomesOf,
@@ -29,7 +30,7 @@ import {
   tenantNumber,
 } from './segment.ts';
 import type { StoredPage } from './stored-page.ts';
-import { walk, walkUp } from './walk.ts';
+import { oldestFrom, walk, walkUp } from './walk.ts';
 
 /** After this time other reads are let in. Milliseconds. */
 const stepMs = 6;
@@ -72,11 +73,19 @@ interface Direction {
   ): Generator<Summary | number, void, undefined>;
   /** Before it comes nothing of this segment, nor of those that follow. */
   frontier(segment: Summary | number): Key;
+  /**
+   * As `frontier`, by the times of all segments whose newest event is not before `time`: reads their summaries until
+   * `isOver`. Null: no better than `frontier`.
+   */
+  readonly exactFrontier: ((...request: Parameters<typeof oldestFrom>) => Steps<Key>) | null;
   /** True for a segment all of which comes after this key. */
   isAfter(segment: Summary, last: Key): boolean;
   /** Times of events that do not come after this key. */
   timesUpTo(last: Key): Times;
 }
+
+const newestTimeOf = (segment: Summary | number): number =>
+  typeof segment === 'number' ? segment : segment.maxTs;
 
 const directions: { readonly [O in EventOrder]: Direction } = {
   newest: {
@@ -90,6 +99,7 @@ const directions: { readonly [O in EventOrder]: Direction } = {
       typeof segment === 'number'
         ? { ts: segment, batch: maxBatch, place: 0 }
         : { ts: segment.maxTs, batch: segment.batch + 1, place: 0 },
+    exactFrontier: null,
     isAfter: ({ maxTs }, last) => maxTs < last.ts,
     timesUpTo: ({ ts }) => ({ since: ts }),
   },
@@ -105,9 +115,9 @@ const directions: { readonly [O in EventOrder]: Direction } = {
         { hasMarks: !needsBodies(filter) },
       ),
     // A segment may begin up to its span before its newest event.
-    frontier: (segment) => {
-      const maxTs = typeof segment === 'number' ? segment : segment.maxTs;
-      return { ts: maxTs - segmentSpanMs, batch: 0, place: 0 };
+    frontier: (segment) => ({ ts: newestTimeOf(segment) - segmentSpanMs, batch: 0, place: 0 }),
+    *exactFrontier(...request) {
+      return { ts: yield* oldestFrom(...request), batch: 0, place: 0 };
     },
     isAfter: ({ minTs }, last) => minTs > last.ts,
     timesUpTo: ({ ts }) => ({ until: ts }),
@@ -136,34 +146,35 @@ class EventPages {
     parts: PageParts,
   ): Steps<PageUpTo> {
     const now = this.#now;
-    const { order, segments, frontier, isAfter, timesUpTo } = directions[by];
+    const { order, segments, frontier, exactFrontier, isAfter, timesUpTo } = directions[by];
     const filter = compileFilter(wholeFilter);
     const nameOf = (at: string): string => JSON.stringify([tenantId, wholeFilter, by, parts, at]);
     const began = now();
     const before = cursor === null ? null : this.#paused.take(nameOf(cursor), began);
     const candidates = before?.candidates ?? new Candidates(this.#db, filter, this.#bodies, parts);
-    const from = before ? before.from : cursor === null ? null : readCursor(cursor);
+    const start = cursor === null ? null : readCursor(cursor);
+    const from = before ? before.from : start;
     const page = new PageInOrder(order, limit, before?.page);
     const rest = before?.rest ?? segments(this.#db, tenantId, filter, from, () => page.lastFitting);
     const step = new StepClock(now, stepMs);
+    const patience = new Patience({ now, began, budgetMs }, { order, start, from });
     let hasRead = before === null;
     for (let segment = before?.next ?? after(rest); segment !== null; segment = after(rest)) {
       const reached = frontier(segment);
       if (yield* page.giveOut(reached, step)) return page.upToLast();
-      // Only past the cursor, so that each page gets further.
-      const isPast = hasRead && (!from || order(reached, from) > 0);
-      const isLate = now() - began > budgetMs;
-      if (isPast && isLate) {
-        const late = { ...page.upTo(reached), searchedTo: reached.ts };
-        if (by === 'newest' && late.next !== null)
-          this.#paused.keep(nameOf(late.next), {
-            rest,
-            next: segment,
-            page,
-            candidates,
-            from,
-            pausedAt: now(),
-          });
+      const time = newestTimeOf(segment);
+      const end =
+        hasRead &&
+        (yield* patience.endAt(
+          reached,
+          exactFrontier && ((isOver) => exactFrontier(this.#db, tenantId, filter, time, isOver)),
+        ));
+      if (end) {
+        if (yield* page.giveOut(end, step)) return page.upToLast();
+        const late = { ...page.upTo(end), searchedTo: end.ts };
+        const pausedAt = now();
+        if (late.next !== null)
+          this.#paused.keep(nameOf(late.next), { rest, next: segment, page, candidates, from, pausedAt });
         return late;
       }
       if (typeof segment === 'number' || step.isOver) {
@@ -176,7 +187,7 @@ class EventPages {
       const last = page.lastFitting;
       if (last && isAfter(segment, last)) continue;
       for (const candidate of candidates.of(segment, last ? timesUpTo(last) : {})) {
-        if (from && order(candidate.key, from) <= 0) continue;
+        if (start && order(candidate.key, start) <= 0) continue;
         page.add(candidate);
       }
       page.dropSurplus();

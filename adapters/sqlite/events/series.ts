@@ -30,20 +30,22 @@ interface SeriesEvent {
   readonly version: string;
 }
 
-/** The values of an event, each once. */
+/** The values of an event, each once. An empty text is none. */
 function valuesOf(
   { agent, tool, name, version }: SeriesEvent,
   outcomes: readonly EventOutcome[],
   { by, entries }: Pick<SeriesScope, 'by' | 'entries'>,
 ): readonly string[] {
   if (by === 'total') return [''];
-  if (by === 'agent') return [agent];
-  if (by === 'tool') return [tool];
-  if (by === 'version') return version === '' ? [] : [version];
   const names = new Set<string>();
-  for (const one of [name, ...outcomes.map(({ decisionName }) => decisionName)]) {
-    if (one !== null) names.add(entries?.get(one) ?? one);
+  if (by === 'agent') names.add(agent);
+  else if (by === 'tool') names.add(tool);
+  else if (by === 'version') names.add(version);
+  else {
+    for (const one of [name, ...outcomes.map(({ decisionName }) => decisionName)])
+      if (one !== null) names.add(entries?.get(one) ?? one);
   }
+  names.delete('');
   return [...names];
 }
 

@@ -1,8 +1,10 @@
 // Walks segments backwards in time, in windows, skipping those whose summary shows that nothing fits. Reads no bodies.
 
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
+import { minuteMs } from '../../../src/shared/duration.ts';
 import { isInFilter } from '../../../src/shared/ids.ts';
 import type { Database, SqlValue } from '../database.ts';
+import type { Steps } from '../sync.ts';
 import { envsParameter, envTest } from '../table.ts';
 import { callKey } from './encode.ts';
 import { addQueryTests } from './query-clause.ts';
@@ -210,6 +212,38 @@ export function* walkUp(
     const indexed = ofCall(db, tenant, filter.callId, filter);
     yield* filter.isStoredCallId ? indexed : merged(walked, indexed, isOlder);
   }
+}
+
+/** Width of the ranges that `oldestFrom` reads, in milliseconds. */
+const readAtOnceMs = minuteMs;
+
+/**
+ * The time of the oldest event in the segments whose newest event is not before `from`. Of the segments that are not
+ * read before `isOver`, the earliest possible time.
+ */
+export function* oldestFrom(
+  db: Database,
+  tenantId: string,
+  { agentId }: Pick<EventFilter, 'agentId'>,
+  from: number,
+  isOver: () => boolean,
+): Steps<number> {
+  const ofAgent = agentId === undefined ? '' : 'AND agent = ?3';
+  const index = agentId === undefined ? 'segments_time' : 'segments_agent';
+  const tenant = tenantNumber(db, tenantId);
+  let oldest = from;
+  // Later segments hold nothing before their range's start less the span of a segment.
+  for (let start = from; start - segmentSpanMs < oldest; start += readAtOnceMs) {
+    if (isOver()) return start - segmentSpanMs;
+    const row = db.get(
+      `SELECT min(min_ts) FROM segments INDEXED BY ${index}
+         WHERE tenant = ?1 ${ofAgent} AND max_ts >= ?2 AND max_ts < ?2 + ${readAtOnceMs}`,
+      [tenant, start, ...(agentId === undefined ? [] : [agentId])],
+    );
+    if (typeof row?.[0] === 'number') oldest = Math.min(oldest, row[0]);
+    yield;
+  }
+  return oldest;
 }
 
 function* rangeUp(

@@ -66,10 +66,16 @@ const recoveryWrites = new Map<StoreCall, 'purge' | 'sign-in'>([
   // Notes of their own: a purge writes one before it removes the first event.
   ['audit.append', 'sign-in'],
   ['events.removeBefore', 'purge'],
+  ['events.removeIdleRuns', 'purge'],
 ]);
 
 /** Writes of many pages, whatever their arguments. */
-const removals = new Set<StoreCall>(['events.removeBefore', 'events.removeAll', 'retention.remove']);
+const removals = new Set<StoreCall>([
+  'events.removeBefore',
+  'events.removeIdleRuns',
+  'events.removeAll',
+  'retention.remove',
+]);
 
 /** Reads of what events add to summaries, runs and the audit chain's index. */
 const summaryReads = new Set<StoreCall>([

@@ -24,6 +24,7 @@ const bulkMethods = new Set<StoreCall | 'store.many'>([
   'aiUsage.removeBefore',
   'audit.retain',
   'events.removeBefore',
+  'events.removeIdleRuns',
   'events.removeSample',
   'idempotency.removeExpired',
   'keys.used',

@@ -20,7 +20,7 @@ const longStepMs = 100;
 const maxMs = 10_000;
 
 export interface RemovalParts {
-  readonly events: Pick<EventStore, 'removeBefore'>;
+  readonly events: Pick<EventStore, 'removeBefore' | 'removeIdleRuns'>;
   readonly clock: Clock;
 }
 
@@ -33,9 +33,9 @@ export interface RemovalLimits {
 }
 
 /**
- * Removes events received before `before` (epoch ms), resting after each slice for as long as it took: at most half of
- * the store's time.
- * @returns how many, and whether none is left
+ * Removes events received before `before` (epoch ms), then the runs that had none since. It rests after each slice for
+ * as long as the slice took: at most half of the store's time.
+ * @returns how many events, and whether nothing is left
  */
 export async function removeInSlices(
   { events, clock }: RemovalParts,
@@ -45,11 +45,14 @@ export async function removeInSlices(
 ): Promise<{ readonly deleted: number; readonly complete: boolean }> {
   let deleted = 0;
   let slice = leastSlice;
+  let hasEvents = true;
   while (!limits.stop()) {
     const begun = clock.monotonic();
-    const removed = await events.removeBefore(tenantId, before, Math.floor(slice));
-    if (removed === 0) return { deleted, complete: true };
-    deleted += removed;
+    const request = [tenantId, before, Math.floor(slice)] as const;
+    const removed = await (hasEvents ? events.removeBefore(...request) : events.removeIdleRuns(...request));
+    if (removed === 0 && !hasEvents) return { deleted, complete: true };
+    if (removed === 0) hasEvents = false;
+    if (hasEvents) deleted += removed;
     await limits.removed?.(deleted);
     const took = clock.monotonic() - begun;
     slice = took > longStepMs ? Math.max(leastSlice, slice / 2) : Math.min(mostSlice, slice * 2);

@@ -57,14 +57,17 @@ type Sha256 = (text: string) => string;
 const noteId = (tenantId: string, callId: string, key: string, sha256: Sha256): string =>
   contentId(sha256(JSON.stringify([tenantId, 'run', callId, key])));
 
-/** The ids of all entries that a stored event and its outcomes can have in the audit chain. */
+/**
+ * The ids of all entries that a stored event and its outcomes can have in the audit chain. An outcome may be of another
+ * session than its event.
+ */
 export const runNoteIds = (
   tenantId: string,
   event: EventInput,
   outcomes: readonly EventOutcome[],
   sha256: Sha256,
 ): readonly string[] => [
-  ...(decisionOf(event) ? [noteId(tenantId, event.callId, keyAsOutcome(event), sha256)] : []),
+  ...(isRunDecision(event) ? [noteId(tenantId, event.callId, keyAsOutcome(event), sha256)] : []),
   ...outcomes
     .filter(decisionOf)
     .map(({ verdict, decisionName }) =>

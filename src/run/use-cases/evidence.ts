@@ -120,12 +120,12 @@ const bySeq = (a: StoredEvent, b: StoredEvent): number => a.timestamp - b.timest
 
 /**
  * A bundle contains a run whole or not at all.
- * @throws HubError not_found after retention removed records of the run
+ * @throws HubError not_found after retention or a purge removed records of the run
  */
 function requireComplete({ run }: RunView): void {
   if (!run.isTrimmed) return;
   throw notFound(
-    'Retention removed records of this run, so no decision bundle can be made. Keep events and approvals longer.',
+    'Retention or a purge removed records of this run, so no decision bundle can be made. Keep events and approvals longer.',
   );
 }
 
@@ -171,10 +171,12 @@ class RunEvidence implements EvidenceOfRuns {
     const view = await this.#ports.runs.get(principal, key);
     if (!view) throw notFound('Run not found.');
     requireComplete(view);
-    await this.#requireWhole(principal, key);
+    await this.#requireWhole(principal, view);
     const filter: EventFilter = {
       env,
       ...key,
+      // No event of a run is before its start.
+      since: view.run.startedAt,
       ...(range.from === null ? {} : { fromSeq: range.from }),
       ...(range.to === null ? {} : { toSeq: range.to }),
     };
@@ -202,7 +204,7 @@ class RunEvidence implements EvidenceOfRuns {
         }
       }
     }
-    // Retention may have begun with this run since.
+    // Retention or a purge may have begun with this run since.
     const after = await this.#ports.runs.get(principal, key);
     if (!after) throw notFound('Run not found.');
     requireComplete(after);
@@ -316,11 +318,12 @@ class RunEvidence implements EvidenceOfRuns {
   }
 
   /** A bundle holds a run whole: it needs a role in each environment of its events. @throws HubError forbidden */
-  async #requireWhole(principal: Principal, key: RunKey): Promise<void> {
+  async #requireWhole(principal: Principal, { run }: RunView): Promise<void> {
     if (visibleEnvs(principal) === null) return;
+    const { agentId, sessionId, startedAt: since } = run;
     const { by } = await this.#ports.store.events.facets(
       principal.tenantId,
-      { env: null, ...key },
+      { env: null, agentId, sessionId, since },
       environments.length,
     );
     for (const { value } of by.env.top) if (isEnv(value)) requireSight(principal, value);

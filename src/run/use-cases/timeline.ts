@@ -5,6 +5,7 @@ import { durationOf, type StoredEvent } from '../../event/record.ts';
 import { callIdOf, classOf, parentSessionOf, sessionOf } from '../../event/rules/decision.ts';
 import { verdictWordOf } from '../../event/rules/query/match.ts';
 import { listedEnvs, seesEnv } from '../../shared/access.ts';
+import { minuteMs } from '../../shared/duration.ts';
 import { notFound } from '../../shared/error.ts';
 import type { EnvFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -26,7 +27,10 @@ export interface TimelineCall {
 export interface RunTimeline {
   /** Oldest first; the reports about one call of this page are one. */
   readonly calls: readonly TimelineCall[];
-  /** Runs whose events name this one as theirs, at most 50, the first first. Only on the first page. */
+  /**
+   * Runs whose events name this one as theirs, at most 50, the first first. Only on the first page. Events from five
+   * minutes before this run started are looked through, for as long as one search may take.
+   */
   readonly children: readonly Run[];
   /** Opaque; null at the end. */
   readonly next: string | null;
@@ -41,6 +45,8 @@ const maxChildren = 50;
 /** Events of child runs that are looked through. */
 const maxChildEvents = 5_000;
 const portion = 1_000;
+/** A child's clock may be behind its parent's by so much, in milliseconds. */
+const clockErrorMs = 5 * minuteMs;
 
 function callsOf(events: readonly StoredEvent[]): readonly TimelineCall[] {
   const calls = new Map<string, TimelineCall>();
@@ -67,9 +73,10 @@ function callsOf(events: readonly StoredEvent[]): readonly TimelineCall[] {
 }
 
 export function createRunTimelines({ store, clock }: Pick<AppPorts, 'store' | 'clock'>): RunTimelines {
-  async function childKeys(tenantId: string, env: EnvFilter, parent: RunKey): Promise<readonly RunKey[]> {
+  async function childKeys(tenantId: string, env: EnvFilter, parent: Run): Promise<readonly RunKey[]> {
     const keys = new Map<string, RunKey>();
-    const filter = { env, parentSessionId: parent.sessionId };
+    const since = parent.startedAt - clockErrorMs;
+    const filter = { env, parentSessionId: parent.sessionId, since };
     let cursor: string | null = null;
     for (let read = 0; read < maxChildEvents && keys.size < maxChildren; read += portion) {
       const page = await store.events.search(tenantId, filter, portion, cursor, 'oldest');
@@ -80,7 +87,7 @@ export function createRunTimelines({ store, clock }: Pick<AppPorts, 'store' | 'c
         if (keys.size < maxChildren) keys.set(JSON.stringify(key), key);
       }
       cursor = page.next;
-      if (cursor === null) break;
+      if (cursor === null || page.searchedTo !== undefined) break;
     }
     return [...keys.values()];
   }
@@ -93,9 +100,11 @@ export function createRunTimelines({ store, clock }: Pick<AppPorts, 'store' | 'c
       const run = await store.runs.get(tenantId, key, now);
       if (!run || !seesEnv(principal, run.env)) throw notFound('Run not found.');
       const { agentId, sessionId } = key;
+      // No event of a run is before its start.
+      const filter = { env, agentId, sessionId, since: run.startedAt };
       const [page, children] = await Promise.all([
-        store.events.search(tenantId, { env, agentId, sessionId }, limit, cursor, 'oldest'),
-        cursor === null ? childKeys(tenantId, env, key) : [],
+        store.events.search(tenantId, filter, limit, cursor, 'oldest'),
+        cursor === null ? childKeys(tenantId, env, run) : [],
       ]);
       const runs = await Promise.all(children.map((child) => store.runs.get(tenantId, child, now)));
       return {

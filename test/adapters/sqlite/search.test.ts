@@ -13,6 +13,7 @@ import type { EventPage } from '../../../src/event/port.ts';
 import type { EventFilter } from '../../../src/event/rules/filter.ts';
 import { aBatch } from '../../conformance/events.ts';
 import { anEvent, t0, uuid } from '../../conformance/fixtures.ts';
+import { openEvents } from './event-store.ts';
 
 it.each([
   // Found in the bodies alone, and excluded by the summaries alone.
@@ -108,3 +109,89 @@ it.each([
     db.close();
   },
 );
+
+/** A clock that only reads of bodies move, by 10 ms each. */
+function bodyClock(db: Database) {
+  let now = 0;
+  const get = db.get.bind(db);
+  db.get = (sql, ...rest) => {
+    if (sql.includes('segment_bodies')) now += 10;
+    return get(sql, ...rest);
+  };
+  return { now: () => now };
+}
+
+/** A store with a batch every 4.5 s, of events 2 s apart. Those of one batch are half an hour apart. */
+function halfHourStore(batches: number) {
+  const { db, tenantId, ingest } = openEvents();
+  for (let i = 0; i < batches; i++) {
+    const times = i === batches / 2 ? [0, 900_000, 1_800_000] : [i * 4_500, i * 4_500 + 2_000];
+    ingest(
+      times.map((ms, n) =>
+        anEvent({ callId: `${i % 3 === 0 ? 'rare' : 'call'}-${i}-${n}`, timestamp: hour + ms }),
+      ),
+    );
+  }
+  return { db, tenantId };
+}
+const hour = Math.floor(t0 / 3_600_000) * 3_600_000;
+
+it.each([
+  { name: 'goes on with the search before it', isKept: true },
+  { name: 'starts again at the cursor', isKept: false },
+])('oldest first, a page that $name gets as far as its time allows', ({ isKept }) => {
+  const { db, tenantId } = halfHourStore(300);
+  const filter = { env: null, search: 'rare' } as const;
+  const body = bodyClock(db);
+  const idsOf = (budgetMs: number) => {
+    const ids: string[] = [];
+    const began = body.now();
+    let pages = 0;
+    let cursor: string | null = null;
+    let { search } = eventPages(db, body.now);
+    do {
+      const page: EventPage = readPage(finish(search(tenantId, filter, 1000, cursor, 'oldest', budgetMs)));
+      ids.push(...page.events.map(({ callId }) => callId));
+      cursor = page.next;
+      pages++;
+      if (!isKept) ({ search } = eventPages(db, body.now));
+    } while (cursor !== null && pages < 100);
+    return { ids, reads: body.now() - began, pages };
+  };
+  const whole = idsOf(1e9);
+  expect(whole.ids).toHaveLength(201);
+  const sliced = idsOf(500);
+  expect(sliced.ids).toEqual(whole.ids);
+  expect(sliced.pages).toBeLessThan(isKept ? 10 : 20);
+  expect(sliced.reads).toBeLessThan(whole.reads * (isKept ? 1.1 : 2));
+  db.close();
+});
+
+it('oldest first, a later page has nothing from before the time that an earlier one reached', () => {
+  const { db, tenantId, ingest } = openEvents();
+  for (let i = 0; i < 100; i++) ingest([anEvent({ callId: `call-${i}`, timestamp: hour + i * 10_000 })]);
+  const body = bodyClock(db);
+  const { search } = eventPages(db, body.now);
+  const page = (cursor: string | null): EventPage =>
+    readPage(finish(search(tenantId, { env: null, search: 'call' }, 1000, cursor, 'oldest', 300)));
+  const first = page(null);
+  const end = first.searchedTo ?? 0;
+  expect(end).toBeGreaterThan(hour);
+  expect(first.events.map(({ callId }) => callId)).toEqual(
+    Array.from({ length: (end - hour) / 10_000 }, (_, i) => `call-${i}`),
+  );
+  // Received between the pages, in one segment.
+  ingest([
+    anEvent({ callId: 'call-before', timestamp: end - 1 }),
+    anEvent({ callId: 'call-behind', timestamp: hour + 2_000_000 }),
+  ]);
+  const later: string[] = [];
+  for (let cursor = first.next; cursor !== null; ) {
+    const { events, next } = page(cursor);
+    later.push(...events.map(({ callId }) => callId));
+    cursor = next;
+  }
+  expect(later).toHaveLength(101 - first.events.length);
+  expect(later.at(-1)).toBe('call-behind');
+  db.close();
+});
