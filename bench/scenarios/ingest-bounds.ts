@@ -36,7 +36,12 @@ const newBody = (ids: IdOrder): ReusableBody => new ReusableBody('console', idMa
 
 const refreshBody = (body: ReusableBody, n: number): Buffer => body.refresh(agentName(n * 7919), Date.now());
 
-export function insertRows(folder: string, ids: IdOrder) {
+interface GroupWriter {
+  writeGroup(): void;
+  close(): unknown;
+}
+
+export function insertRows(folder: string, ids: IdOrder): GroupWriter {
   const db = new Libsql(join(folder, 'rows.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
   db.exec(

@@ -31,6 +31,14 @@ export interface ServiceTokens {
   forget(): void;
 }
 
+/** Null for what cannot be such a token. */
+function textOf(headers: Headers, prefix: string): string | null {
+  const text = bearer(headers.get('authorization') ?? '');
+  return text?.startsWith(prefix) && text.length > prefix.length && text.length <= maxCredential
+    ? text
+    : null;
+}
+
 export function createServiceTokens(ports: {
   readonly store: Pick<ServiceAccountStore, 'getByHash' | 'used'>;
   readonly secrets: Pick<Secrets, 'sha256'>;
@@ -43,12 +51,6 @@ export function createServiceTokens(ports: {
   /** Counts the endings. */
   let generation = 0;
   const noted = new BoundedMap<true>(cacheSize);
-  const textOf = (headers: Headers): string | null => {
-    const text = bearer(headers.get('authorization') ?? '');
-    return text?.startsWith(prefix) && text.length > prefix.length && text.length <= maxCredential
-      ? text
-      : null;
-  };
 
   async function byHash(hash: string): Promise<Served | null> {
     let served = recent.get(hash, clock.now()) ?? null;
@@ -72,14 +74,14 @@ export function createServiceTokens(ports: {
   }
 
   return {
-    presented: (headers) => textOf(headers) !== null,
+    presented: (headers) => textOf(headers, prefix) !== null,
     byHash,
     forget() {
       generation++;
       recent.clear();
     },
     async find(headers) {
-      const text = textOf(headers);
+      const text = textOf(headers, prefix);
       const served = text === null ? null : await byHash(secrets.sha256(text));
       if (!served) {
         throw new HubError(

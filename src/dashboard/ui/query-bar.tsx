@@ -96,6 +96,17 @@ function useText({ text: applied, change }: PageQuery) {
   return { text, setText, submit };
 }
 
+const Choices = (): JSX.Element => (
+  <Autocomplete.List aria-label="Completions" className="query-choices">
+    {(choice: Completion) => (
+      <Autocomplete.Item key={choice.text} value={choice} className="query-choice row apart">
+        {visible(choice.label)}
+        {choice.count !== undefined && <span className="muted numbers">{count(choice.count)}</span>}
+      </Autocomplete.Item>
+    )}
+  </Autocomplete.List>
+);
+
 export function QueryBar({
   language,
   query,
@@ -186,16 +197,7 @@ export function QueryBar({
           )}
           <SavedViews page={language.page} query={query} />
         </div>
-        {choices.length > 0 && (
-          <Autocomplete.List aria-label="Completions" className="query-choices">
-            {(choice: Completion) => (
-              <Autocomplete.Item key={choice.text} value={choice} className="query-choice row apart">
-                {visible(choice.label)}
-                {choice.count !== undefined && <span className="muted numbers">{count(choice.count)}</span>}
-              </Autocomplete.Item>
-            )}
-          </Autocomplete.List>
-        )}
+        {choices.length > 0 && <Choices />}
       </Autocomplete.Root>
       {problem && text.trim() !== '' && <Problem id={`${id}-problem`} text={text} {...problem} />}
     </search>

@@ -131,6 +131,11 @@ function requireComplete({ run }: RunView): void {
 
 type Ports = Pick<AppPorts, 'admission' | 'store' | 'secrets' | 'clock'> & { readonly runs: Runs };
 
+const seqsOf = ({ from, to }: EvidenceRange): Pick<EventFilter, 'fromSeq' | 'toSeq'> => ({
+  ...(from === null ? {} : { fromSeq: from }),
+  ...(to === null ? {} : { toSeq: to }),
+});
+
 class RunEvidence implements EvidenceOfRuns {
   readonly #ports: Ports;
   readonly #admission: Admission;
@@ -172,14 +177,8 @@ class RunEvidence implements EvidenceOfRuns {
     if (!view) throw notFound('Run not found.');
     requireComplete(view);
     await this.#requireWhole(principal, view);
-    const filter: EventFilter = {
-      env,
-      ...key,
-      // No event of a run is before its start.
-      since: view.run.startedAt,
-      ...(range.from === null ? {} : { fromSeq: range.from }),
-      ...(range.to === null ? {} : { toSeq: range.to }),
-    };
+    // No event of a run is before its start.
+    const filter: EventFilter = { env, ...key, since: view.run.startedAt, ...seqsOf(range) };
     const versions = new Set<string>();
     const runIds = new Set<string>();
     const approvals = await this.#approvalsOf(principal, key);
