@@ -34,8 +34,8 @@ export function readWords(
   const roles = [flag];
   let [profile, areTexts, isRest] = [program, hasTexts, false];
   let [operands, shift] = [0, 0];
-  // A profile may say "flag" where the program takes the next word as a value: then they read the words behind apart.
-  let [flagAt, longFlagAt, isDoubtful] = [0, 0, false];
+  // A profile may say "flag" where a program takes the next word as a value. Then both read the words behind differently.
+  let [longFlagAt, isDoubtful] = [0, false];
   for (let text = words[1]; text !== undefined; text = words[roles.length]) {
     const { operands: kinds = [], subcommands = {}, instead, values = {} } = profile;
     const below = operands === 0 && Object.hasOwn(subcommands, text) ? subcommands[text] : undefined;
@@ -51,13 +51,12 @@ export function readWords(
       if (namesIn(instead).includes(name)) shift = 1;
       if (shift === 1 && operands > 0) return null;
       if (kind === 'flag' || value === null) roles.push(flag);
-      const isBehindFlag = flagAt > 0 && flagAt === at - 1;
-      if (kind === 'flag' && value === null && !isRest) flagAt = at;
-      if (flagAt === at && isLong(name, profile)) longFlagAt = at;
+      const isBehindFlag = longFlagAt > 0 && longFlagAt === at - 1;
+      if (kind === 'flag' && value === null && isLong(name, profile)) longFlagAt = at;
       const sentValue = kind === 'flag' ? undefined : (value ?? words[roles.length]);
       if (sentValue === undefined) continue;
       if (!isAllowed(sentValue, values[name])) return null;
-      const isChecked = value === null && name !== '--sort' && (kind !== 'text' || isBehindFlag);
+      const isChecked = value === null && isBehindFlag && name !== '--sort';
       if (isChecked && optionLike.test(sentValue)) return null;
       roles.push({ kind, value: sentValue });
     } else if (below) {

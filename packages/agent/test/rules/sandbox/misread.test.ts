@@ -55,7 +55,18 @@ describe('a value like an option', () => {
     'tar -czf a.tgz --exclude node_modules --owner root src',
     'pytest --maxfail 1 --tb short',
     'go test -run TestX -count 1 ./...',
-  ])('does not trouble %s', (command) => {
+    'grep -rn -e "--no-verify" src',
+    'git log -S "--no-verify"',
+    'git commit -a -m "--wip"',
+    'go build -ldflags "-s -w" ./...',
+    'git blame -w -C -C src/a.ts',
+    'git stash show -p --unified=5',
+    "grep -rn Script --include='*.ts' src",
+    "rg Watch -g '*.tsx'",
+    "grep -rn Sort 'app/[id]/page.tsx'",
+    'swift build -c release',
+    'pwsh -NoProfile -File tool.ps1',
+  ])('allows %s', (command) => {
     expect(inFolder(command)).toBe(false);
   });
 });
@@ -68,6 +79,11 @@ describe('code in the line leaves', () => {
     "php8.2 -r 'echo 1;'",
     "lua5.4 -e 'print(1)'",
     "pypy3 -c 'print(1)'",
+    "python3.13t -c 'print(1)'",
+    "python3-dbg -c 'print(1)'",
+    "raku -e 'say 1'",
+    "julia --eval 'println(1)'",
+    "elixir -e 'IO.puts 1'",
     "BASH -c 'cat /etc/passwd'",
     "NODE -e 'console.log(1)'",
     "Python3 -c 'print(1)'",

@@ -73,7 +73,7 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
     subcommands: {
       push: sub('kuaqpS', 'keep-index include-untracked all quiet patch staged', ['path'], message),
       list: sub('#p', show, ['word'], showValues),
-      show: sub('pu', show),
+      show: sub('pu', show, ['word'], showValues),
       pop: sub('q', 'index quiet'),
       apply: sub('q', 'index quiet'),
       drop: sub('q', 'quiet'),
@@ -124,8 +124,8 @@ const subcommands: { readonly [name: string]: CommandProfile } = {
       old: sub('', ''),
     },
   },
-  blame: sub('bcefklnpstw', 'line-porcelain porcelain show-email show-name show-number', ['word'], {
-    word: '-L -C -M --since',
+  blame: sub('#bcCefklMnpstw', 'line-porcelain porcelain show-email show-name show-number', ['word'], {
+    word: '-L --since',
   }),
   'rev-parse': sub(
     'q',

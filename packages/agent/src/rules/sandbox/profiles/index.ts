@@ -16,13 +16,14 @@ export const profiles: CommandProfiles = {
 export const nameOf = (word: string): string => word.slice(word.lastIndexOf('/') + 1).replace(/\.exe$/i, '');
 
 /**
- * The name of a program without its version, in lower case: `python3.11` is python. Some file systems take `BASH` for
- * bash.
+ * The name of a program up to its version, in lower case: `python3.11` and `python3-dbg` are python. Some file systems
+ * take `BASH` for bash.
  */
-export const plainNameOf = (word: string): string =>
-  nameOf(word)
-    .toLowerCase()
-    .replace(/(?<=[a-z])-?\d[\d.]*$/, '');
+export function plainNameOf(word: string): string {
+  const name = nameOf(word).toLowerCase();
+  const at = name.search(/[a-z]-?\d/);
+  return at < 0 ? name : name.slice(0, at + 1);
+}
 
 /** The profile of a program by its name. Own profiles go first. */
 export const profileOf = (name: string, own: CommandProfiles = {}): CommandProfile | undefined =>

@@ -260,14 +260,17 @@ export const projects = [
 
 /** Interpreters by their plain names, and words before the code that they run. */
 const words: readonly (readonly [programs: string, word: RegExp])[] = [
-  ['bash sh zsh dash ash ksh mksh yash fish csh tcsh nu elvish xonsh python ipython pypy', /^-\w*c/],
   [
-    `node nodejs perl ruby php lua luajit deno bun tsx ts-node r rscript osascript julia groovy scala elixir iex erl
-     swift`,
+    `bash sh zsh dash ash ksh mksh yash fish csh tcsh nu elvish xonsh python pythonw ipython pypy micropython guile`,
+    /^-\w*c/,
+  ],
+  [
+    'node nodejs perl raku ruby jruby php lua luajit deno bun tsx ts-node r rscript osascript',
     /^(?:-\w*[ceEpr]|--?eval|--print|--run|eval$)/,
   ],
-  ['pwsh powershell', /^[-/]\w*[ce]/i],
-  ['cmd', /^\/\w*[ckr]/i],
+  ['julia groovy scala elixir iex erl swift racket octave', /^(?:-[eE]$|--?(?:eval|print)|-[eE][^a-z])/],
+  ['pwsh powershell', /^[-/](?:c(?:o(?:m\w*)?)?|e(?:c|n\w*)?)$/i],
+  ['cmd', /^\/[ckr](?!.*\/)/i],
 ];
 export const inlineCode: ReadonlyMap<string, RegExp> = new Map(
   words.flatMap(([programs, word]) => namesIn(programs).map((program) => [program, word] as const)),
