@@ -10,8 +10,7 @@ import type { EventSource, History } from '../contract/stream.ts';
 import type { StreamFrames } from './announcer.ts';
 import { Backlog } from './backlog.ts';
 import { EncodedFrame, isAside, PlacedFrame } from './encoded.ts';
-import type { Stream } from './stream.ts';
-import type { PendingEvents } from './stream-state.ts';
+import type { PendingEvents, Stream } from './stream.ts';
 
 /** Events of the tenant that are looked through for one stream. */
 const maxMissed = 5_000;

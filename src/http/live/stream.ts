@@ -9,7 +9,18 @@ import type { EndReason } from './endings.ts';
 import type { Feed, Follower } from './feed.ts';
 import type { IncomingMessages } from './incoming.ts';
 import type { Codec, Session, Sink } from './session.ts';
-import { type Beginning, type PendingEvents, RareState } from './stream-state.ts';
+
+/** Stored events that a stream missed, while it is sent them between its other frames (missed-events.ts). */
+export interface PendingEvents {
+  /** The highest place of the events that the stream was sent. */
+  readonly place: number;
+  /** The position of the last other frame that it was sent. */
+  position: Position;
+  /** A frame that comes during the read, in the form that the stream may get now; null: not now. */
+  pass(placed: PlacedFrame): PlacedFrame | null;
+  /** Sends the joined stream what it missed. @throws what the store throws */
+  send(): Promise<void>;
+}
 
 /** The part of the registry that a stream uses. */
 export interface StreamHome {
@@ -46,6 +57,29 @@ const faults: { readonly [R in EndReason]?: string } = {
   flood: 'Too many messages, or too large ones.',
   mistakes: 'Too many invalid messages.',
 };
+
+/** State of a stream that is not joined and attached yet. */
+interface Beginning {
+  /** The last position that the client reported. */
+  readonly lastEventId: string | null;
+  /** The registry's count of endings when the caller was identified. */
+  readonly revocationSequence: number;
+  /** Called when it ended before it was joined; null unless its opening waits for that. */
+  prepared: (() => void) | null;
+  /** Called when the frames that wait went over their bound, and were dropped; null: the stream ends then. */
+  dropped: (() => void) | null;
+}
+
+/** State that few streams have. */
+class RareState {
+  incoming: IncomingMessages | null = null;
+  blockedSince = -1;
+  resumed: Set<string> | null = null;
+  resumedUntil = 0;
+  missed: PendingEvents | null = null;
+  replayed: Position | null = null;
+  drained: (() => void)[] = [];
+}
 
 /** Small, because a node keeps tens of thousands: what few of them have lies in an object of its own. */
 export class Stream implements Session, Follower<Stream> {
@@ -222,7 +256,7 @@ export class Stream implements Session, Follower<Stream> {
       this.replayed = null;
     }
     if (this.resumed?.has(placed.frame.event?.id ?? '')) return;
-    if (!this.concerns(placed) && !this.#catchesUp(placed)) return;
+    if (!this.concerns(placed)) return;
     const now = this.missed ? this.missed.pass(placed) : placed;
     if (!now) return;
     this.follow(now);
@@ -259,20 +293,6 @@ export class Stream implements Session, Follower<Stream> {
   follow({ frame: { assigned, agent } }: PlacedFrame): void {
     if (assigned === undefined || this.admitted.pinned || agent !== this.agentId) return;
     this.bundleName = assigned;
-    this.#rareState().isReassigned = true;
-  }
-
-  /**
-   * Follows the bundle of a document that its agent alone is sent, because it was assigned the bundle. The frame of the
-   * assignment may have come before the stream was registered; a stream that received one goes by such frames alone.
-   */
-  #catchesUp({ frame }: PlacedFrame): boolean {
-    const { agent, bundle } = frame;
-    if (agent === undefined || agent !== this.agentId || bundle === undefined) return false;
-    if (this.admitted.pinned || this.#rare?.isReassigned || this.admitted.skips?.(frame, bundle))
-      return false;
-    this.bundleName = bundle;
-    return true;
   }
 
   /** Sends a piece, or keeps it within the bound; over the bound the stream ends, or reads its history again. */

@@ -142,8 +142,6 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
       env?: Env;
       agent?: string;
       bundle?: string;
-      /** The bundle that the agent is assigned. */
-      assigned?: string;
       dashboard?: boolean;
       /** Of a dashboard. Default: a user. */
       caller?: Exclude<LiveCaller, { kind: 'key' }>;
@@ -195,7 +193,6 @@ export function hub({ events }: { readonly events?: EventSource } = {}) {
     const session = await live.open({
       admitted: {
         ...admitted,
-        ...(options.assigned === undefined ? {} : { bundleName: options.assigned }),
         decisions: options.decisions ?? null,
         ...(options.keepalive ? { keepalive: options.keepalive } : {}),
         ...(history ? { history: () => history } : {}),

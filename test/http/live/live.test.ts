@@ -111,30 +111,6 @@ describe('delivery', () => {
     expect(pinned.socket.versions()).toEqual(['assignment_changed', 1]);
   });
 
-  it('moves a stream that opened after the frame of its assignment, by the document that its agent is sent', async () => {
-    const { open, broadcast } = hub();
-    const late = await open({ agent: 'a', assigned: 'x' });
-    const other = await open({ agent: 'b', assigned: 'x' });
-    const pinned = await open({ agent: 'a', bundle: 'x' });
-    await broadcast.publish([bundleFrame('y', 1), bundleFrame('y', 2, { agent: 'a' })]);
-    await broadcast.publish([bundleFrame('x', 3), bundleFrame('y', 4)]);
-    const versions = [late, other, pinned].map(({ socket }) => socket.versions());
-    expect(versions).toEqual([[2, 4], [3], [3]]);
-  });
-
-  it('moves no stream by the document of an assignment before the last one', async () => {
-    const { open, broadcast } = hub();
-    const { socket } = await open({ agent: 'a', assigned: 'x' });
-    const assigned = (bundle: string) =>
-      writeFrame({
-        ...{ audience: agents, type: 'assignment_changed', agent: 'a', assigned: bundle },
-        data: { type: 'assignment_changed', agent_id: 'a', bundle_name: bundle, source: 'explicit' },
-      });
-    await broadcast.publish([assigned('y'), assigned('z'), bundleFrame('y', 1, { agent: 'a' })]);
-    await broadcast.publish([bundleFrame('y', 2), bundleFrame('z', 3)]);
-    expect(socket.versions()).toEqual(['assignment_changed', 'assignment_changed', 3]);
-  });
-
   it('says the same in every codec, with the id beside', async () => {
     const { open, broadcast } = hub();
     const [sse, json, packed] = await Promise.all([
