@@ -132,9 +132,10 @@ export class Roster {
   }
 
   /**
-   * Forgets streams from before `before`, and old fetches. Streams of a node that is gone stay: one that hung or lost
-   * Redis comes back with them, and announces none again.
-   * @param onEnd called once for each stream that is forgotten, or whose node was gone at the last call, too
+   * Forgets streams from before `before`, those of nodes that were gone at three calls in a row, and old fetches. A node
+   * that hung or lost Redis comes back with its streams, and does not announce them again.
+   * @param onEnd called for a stream that is forgotten, or whose node was gone at two calls in a row; again only if the
+   *   node came back
    */
   prune(
     before: number,
@@ -150,20 +151,22 @@ export class Roster {
           .filter(({ fetched }) => now < fetched.at + fetchedMs)
           .map((one) => ({ ...one, bundleName: fetchedName(one.fetched, now) }));
       }
-      const { streams } = agent;
-      const stays = ({ connectedAt }: RosterStream) => connectedAt >= before;
-      if (!streams.every(stays)) {
-        agent.streams = streams.filter(stays);
-        if (agent.streams.length === 0) this.#part(agentId, agent);
-      }
-      for (const stream of streams) {
+      const ended: RosterStream[] = [];
+      const kept = agent.streams.filter((stream) => {
         const isNodeGone = isGone(stream.node);
         if (isNodeGone) this.#goneNodes.add(stream.node);
+        const isLost = isNodeGone && goneBefore.has(stream.node);
         const wasLost = this.#lost.delete(stream.id);
-        const isLost = isNodeGone && (wasLost || goneBefore.has(stream.node));
-        if (isLost && stays(stream)) this.#lost.add(stream.id);
-        if (!wasLost && (isLost || !stays(stream))) onEnd(agentId, stream);
+        const stays = stream.connectedAt >= before && !(isLost && wasLost);
+        if (isLost && stays) this.#lost.add(stream.id);
+        if (!wasLost && (isLost || !stays)) ended.push(stream);
+        return stays;
+      });
+      if (kept.length < agent.streams.length) {
+        agent.streams = kept;
+        if (kept.length === 0) this.#part(agentId, agent);
       }
+      for (const stream of ended) onEnd(agentId, stream);
     }
   }
 

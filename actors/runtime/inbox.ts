@@ -158,14 +158,15 @@ class ShardInbox implements Inbox {
   async #acknowledge(shard: Shard, delivery: BusDelivery, reply: BusReply | null): Promise<void> {
     const { envelope, position } = delivery;
     const back = reply && envelope.asks ? { to: envelope.from, reply } : undefined;
-    for (let isDone = false; !isDone; ) {
+    for (let [isOver, isFirst] = [false, true]; !isOver; isFirst = false) {
       try {
         await this.#bus.acknowledge(delivery, back);
-        isDone = true;
+        isOver = true;
       } catch (err) {
-        this.#log.debug({ err, shard: delivery.shard }, 'cannot acknowledge an envelope');
+        const { shard: number } = delivery;
+        if (isFirst) this.#log.warn({ err, shard: number }, 'cannot acknowledge an envelope; it is retried');
         await pause(this.#clock, againMs);
-        isDone = this.#closed || !this.#isOurs(shard, delivery.shard);
+        isOver = this.#closed || !this.#isOurs(shard, delivery.shard);
       }
     }
     shard.atWork.delete(position);

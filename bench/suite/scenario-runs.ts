@@ -45,7 +45,8 @@ export function withoutShortTargets(
   { needsVerdicts = true, isShort = false }: Pick<ScenarioRun, 'needsVerdicts' | 'isShort'>,
 ): Scenario {
   const isTooShort = (figure: Figure): boolean =>
-    (!needsVerdicts && figure.rounds.length < leastRounds) || (isShort && hasFewCalls(figure));
+    (!needsVerdicts && figure.rounds.length < leastRounds) ||
+    (isShort && (figure.rounds.length === 0 || hasFewCalls(figure)));
   return {
     ...scenario,
     figures: scenario.figures.map((figure) =>

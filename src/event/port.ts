@@ -221,7 +221,7 @@ export interface EventStore {
   countReceived(tenantId: string, before: number): Promise<number>;
   /**
    * Removes up to `limit` events received before `before`; returns how many. Call until 0. In the same write, or before
-   * it, marks the runs that lose events (`Run.isTrimmed`).
+   * it, marks the runs of these events (`Run.isTrimmed`).
    */
   removeBefore(tenantId: string, before: number, limit: number): Promise<number>;
   /**
@@ -229,6 +229,6 @@ export interface EventStore {
    * `removeBefore`, until 0.
    */
   removeIdleRuns(tenantId: string, before: number, limit: number): Promise<number>;
-  /** The same for all events of a tenant that is removed: their bytes are overwritten. */
+  /** Removes up to `limit` events of a removed tenant, and overwrites their bytes; returns how many. Call until 0. */
   removeAll(tenantId: string, limit: number): Promise<number>;
 }

@@ -13,7 +13,7 @@ const stalledMs = 30_000;
 const keepaliveMs = 15_000;
 
 interface DownloadPorts {
-  readonly clock: Pick<Clock, 'now' | 'after' | 'every'>;
+  readonly clock: Pick<Clock, 'monotonic' | 'after' | 'every'>;
   readonly log: Log;
 }
 
@@ -43,7 +43,7 @@ class Download implements Session {
   constructor(streamed: Source, ports: DownloadPorts) {
     this.#streamed = streamed;
     this.#ports = ports;
-    this.#askAt = ports.clock.now() + rightMs;
+    this.#askAt = ports.clock.monotonic() + rightMs;
   }
 
   attach(to: Sink): void {
@@ -80,7 +80,7 @@ class Download implements Session {
       while (!this.#isOver) {
         const next = await this.#next(sink);
         // After the wait for the piece, which may be long.
-        if (!this.#isOver && this.#ports.clock.now() >= this.#askAt) await this.#requireRight();
+        if (!this.#isOver && this.#ports.clock.monotonic() >= this.#askAt) await this.#requireRight();
         if (this.#isOver) return;
         if (next.done) {
           this.gone();
@@ -99,7 +99,7 @@ class Download implements Session {
 
   /** While the store has no answer, the download goes on, as streams do. @throws HubError unauthenticated */
   async #requireRight(): Promise<void> {
-    this.#askAt = this.#ports.clock.now() + rightMs;
+    this.#askAt = this.#ports.clock.monotonic() + rightMs;
     const mayContinue = await this.#streamed.mayContinue?.().catch((error: unknown) => {
       if (error instanceof HubError) return true;
       throw error;

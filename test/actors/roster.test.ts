@@ -243,7 +243,7 @@ describe('the roster', () => {
     const agentIds = async () => (await hub.status()).map(({ agentId }) => agentId);
     await hub.clock.advanceAsync(9 * minute, minute);
     isAway = true;
-    await hub.clock.advanceAsync(25 * minute, minute);
+    await hub.clock.advanceAsync(19 * minute, minute);
     expect(await agentIds()).toEqual(['b']);
     isAway = false;
     expect(await agentIds()).toEqual(['a', 'b']);
@@ -251,6 +251,27 @@ describe('the roster', () => {
     await hub.actors.ask('environment', hub.keyOf(), 'leave', { agentId: 'b', connectionId: 'c-b' });
     await hub.clock.advanceAsync(3 * minute, minute);
     expect(hub.actors.size).toBe(0);
+  });
+
+  it('forgets the streams of a node that is gone at three prunings, and tells of their end once', () => {
+    const roster = new Roster();
+    const notice = { connectionId: 'c', node: 'n', agentId: 'a', bundleName: 'b', pinned: false };
+    roster.join({ ...notice, ...openedBy, connectedAt: 10 });
+    const ends: string[] = [];
+    const sizes = [1, 2, 3].map(() => {
+      roster.prune(
+        0,
+        () => true,
+        20,
+        (_agentId, { id }) => ends.push(id),
+      );
+      return [roster.empty, ends.length];
+    });
+    expect(sizes).toEqual([
+      [false, 0],
+      [false, 1],
+      [true, 1],
+    ]);
   });
 
   it('takes 20,000 agents and is empty when they have left', () => {

@@ -423,7 +423,7 @@ describe('a draft', () => {
     const [name, tags] = ['Display name', 'Tags'].map((label) => page.getByLabel(label, { exact: true }));
     await name?.fill('First');
     await tags?.fill('tier=gold');
-    await saveWhile('**/agents/typed-1', 'Save agent', async () => {
+    await saveWhile('**/agent-registrations/typed-1', 'Save agent', async () => {
       await name?.fill('Second');
     });
     expect(await name?.inputValue()).toBe('Second');

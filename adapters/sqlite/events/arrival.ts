@@ -26,7 +26,7 @@ const [segmentsAtOnce, idsAtOnce] = [64, 2_000];
 // By their numbers: with an index of the tenant, each query would sort all of the tenant's segments.
 const selectSegments = `SELECT ${summaryColumns} FROM segments NOT INDEXED
   WHERE id >= ? AND id < ? AND tenant = ? ORDER BY id LIMIT ${segmentsAtOnce}`;
-/** Looks at all segments of the tenant, which are few where none of them is among so many. */
+/** Looks at the tenant's entries in the index, without their rows. */
 const selectNext = 'SELECT min(id) FROM segments INDEXED BY segments_arrival WHERE tenant = ? AND id >= ?';
 
 /** At once, unless many segments of other tenants are in between. */

@@ -16,6 +16,8 @@ export interface PausedSearch {
   readonly page: PageInOrder;
   readonly candidates: Candidates;
   readonly from: Key | null;
+  /** The highest segment when the search began. */
+  readonly newestSegment: number;
   readonly pausedAt: number;
 }
 

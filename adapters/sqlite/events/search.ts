@@ -17,7 +17,7 @@ import {
   StepClock,
 } from './page-in-order.ts';
 import { Patience } from './patience.ts';
-import { after, PausedSearches } from './paused-searches.ts';
+import { after, type PausedSearch, PausedSearches } from './paused-searches.ts';
 import {
   outcomesOf,
   placeOfId,
@@ -124,6 +124,9 @@ const directions: { readonly [O in EventOrder]: Direction } = {
   },
 };
 
+const newestSegmentOf = (db: Database): number =>
+  Number(db.get('SELECT ifnull(max(id), 0) FROM segments')?.[0]);
+
 class EventPages {
   readonly #db: Database;
   readonly #now: () => number;
@@ -134,6 +137,28 @@ class EventPages {
     this.#db = db;
     this.#now = now;
     this.#bodies = new BodyCache(db);
+  }
+
+  /**
+   * The paused search of a cursor. Null if there is none, and for one that would leave out segments which arrived later:
+   * an oldest-first search does not return to the times that it has passed or loaded.
+   */
+  #resumable(
+    tenantId: string,
+    name: string,
+    start: Key | null,
+    by: EventOrder,
+    now: number,
+  ): PausedSearch | null {
+    const search = this.#paused.take(name, now);
+    if (search === null || by === 'newest') return search;
+    // At the end of a window, the next one is not loaded yet.
+    const loadedTo = typeof search.next === 'number' ? search.next : Number.MAX_VALUE;
+    const arrived = this.#db.get(
+      'SELECT 1 FROM segments NOT INDEXED WHERE id > ? AND tenant = ? AND max_ts >= ? AND max_ts <= ? LIMIT 1',
+      [search.newestSegment, tenantNumber(this.#db, tenantId), start?.ts ?? -Number.MAX_VALUE, loadedTo],
+    );
+    return arrived === undefined ? search : null;
   }
 
   *pageOf(
@@ -150,9 +175,10 @@ class EventPages {
     const filter = compileFilter(wholeFilter);
     const nameOf = (at: string): string => JSON.stringify([tenantId, wholeFilter, by, parts, at]);
     const began = now();
-    const before = cursor === null ? null : this.#paused.take(nameOf(cursor), began);
-    const candidates = before?.candidates ?? new Candidates(this.#db, filter, this.#bodies, parts);
     const start = cursor === null ? null : readCursor(cursor);
+    const before = cursor === null ? null : this.#resumable(tenantId, nameOf(cursor), start, by, began);
+    const newestSegment = before?.newestSegment ?? newestSegmentOf(this.#db);
+    const candidates = before?.candidates ?? new Candidates(this.#db, filter, this.#bodies, parts);
     const from = before ? before.from : start;
     const page = new PageInOrder(order, limit, before?.page);
     const rest = before?.rest ?? segments(this.#db, tenantId, filter, from, () => page.lastFitting);
@@ -174,7 +200,9 @@ class EventPages {
         const late = { ...page.upTo(end), searchedTo: end.ts };
         const pausedAt = now();
         if (late.next !== null)
-          this.#paused.keep(nameOf(late.next), { rest, next: segment, page, candidates, from, pausedAt });
+          this.#paused.keep(nameOf(late.next), {
+            ...{ rest, next: segment, page, candidates, from, newestSegment, pausedAt },
+          });
         return late;
       }
       if (typeof segment === 'number' || step.isOver) {

@@ -70,14 +70,14 @@ export const byOffset = (page: {
 export function useHostedAction<N extends HostedOperation>(
   operation: N,
   refreshes: readonly HostedOperation[] = [],
-  onSuccess?: () => void,
+  onSuccess?: (reply: HostedReply<N>) => void,
 ) {
   const reload = (): void => refresh(refreshes);
   return usePageMutation<HostedReply<N>, HostedInput>(
     (input) => callHosted(operation, input),
-    () => {
+    (reply) => {
       reload();
-      onSuccess?.();
+      onSuccess?.(reply);
     },
     reload,
   );

@@ -76,7 +76,8 @@ export function createRunTimelines({ store, clock }: Pick<AppPorts, 'store' | 'c
   async function childKeys(tenantId: string, env: EnvFilter, parent: Run): Promise<readonly RunKey[]> {
     const keys = new Map<string, RunKey>();
     const since = parent.startedAt - clockErrorMs;
-    const filter = { env, parentSessionId: parent.sessionId, since };
+    const until = parent.lastActivityAt + clockErrorMs;
+    const filter = { env, parentSessionId: parent.sessionId, since, until };
     let cursor: string | null = null;
     for (let read = 0; read < maxChildEvents && keys.size < maxChildren; read += portion) {
       const page = await store.events.search(tenantId, filter, portion, cursor, 'oldest');

@@ -272,7 +272,7 @@ async function linkedUser({ store, oidc }: Ports, subject: string): Promise<User
 /** The roles that these claims give to a person of this hub. @throws HubError forbidden */
 async function rolesNow(ports: Ports, user: User, claims: Claims): Promise<readonly EnvRole[]> {
   const roles = ports.oidc.rolesFrom === 'here' ? user.roles : rolesOf(ports, claims);
-  // A provider with several organisations speaks for the one in which the person signed in.
+  // With several organisations, the claims are of the one in which the person signed in.
   const tenant = await claimedTenant(ports, claims, null);
   if (tenant === null || tenant === user.tenantId) return roles;
   throw new HubError(

@@ -167,6 +167,27 @@ it.each([
   db.close();
 });
 
+it('oldest first, a search that goes on returns what arrived behind its cursor during the pause', () => {
+  const { db, tenantId, ingest } = openEvents();
+  for (let i = 0; i < 100; i++) ingest([anEvent({ callId: `call-${i}`, timestamp: hour + i * 10_000 })]);
+  const body = bodyClock(db);
+  const { search } = eventPages(db, body.now);
+  const page = (cursor: string | null): EventPage =>
+    readPage(finish(search(tenantId, { env: null, search: 'call' }, 1000, cursor, 'oldest', 300)));
+  const first = page(null);
+  const end = first.searchedTo ?? 0;
+  ingest([anEvent({ callId: 'call-between', timestamp: end + 1 })]);
+  const later: string[] = [];
+  for (let cursor = first.next; cursor !== null; ) {
+    const { events, next } = page(cursor);
+    later.push(...events.map(({ callId }) => callId));
+    cursor = next;
+  }
+  expect(later).toContain('call-between');
+  expect(later).toHaveLength(101 - first.events.length);
+  db.close();
+});
+
 it('oldest first, a later page has nothing from before the time that an earlier one reached', () => {
   const { db, tenantId, ingest } = openEvents();
   for (let i = 0; i < 100; i++) ingest([anEvent({ callId: `call-${i}`, timestamp: hour + i * 10_000 })]);

@@ -157,7 +157,7 @@ export class BundleVerifier {
   ): boolean {
     const { tenantId, sequence, deployedAt, attestation } = provenance;
     if (attestation === null) {
-      // Without an attestation, the name and the sequence are nobody's word: one attested document binds all names.
+      // Without an attestation, nothing proves the name and the sequence. One attested document binds all names.
       const attestedPlace = pin?.attested ? place : this.#inUse?.pin.attested ? this.#inUse.place : null;
       if (attestedPlace === null) return false;
       const { advice, file } = this.#pins.undo(attestedPlace);

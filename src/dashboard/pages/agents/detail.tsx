@@ -1,7 +1,7 @@
 // One agent: its assigned bundle with the reason, its running version, its tags, and its latest activity.
 
 import { Link } from '@tanstack/react-router';
-import { type JSX, useEffect } from 'react';
+import { type JSX, useEffect, useRef } from 'react';
 import { agentGrammar } from '../../../event/rules/query/fields.ts';
 import { printQuery, valueTerm } from '../../../event/rules/query/print.ts';
 import type { Input, Reply } from '../../lib/api.ts';
@@ -139,6 +139,18 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
     ...typed,
   };
   const bind = (name: keyof typeof form, sent?: string) => ({ ...bindTyped(name, sent), value: form[name] });
+  // Until the answer is on the page: the fields would show the earlier state for a moment.
+  const saved = useRef<typeof typed | null>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an answer is a new registration
+  useEffect(() => {
+    const sent = saved.current;
+    if (sent === null) return;
+    saved.current = null;
+    // Input since the press stays.
+    setTyped((latest) =>
+      Object.fromEntries(Object.entries(latest).filter(([name, value]) => value !== sent[name])),
+    );
+  }, [agent, setTyped]);
   const params = { agent_id: agent.agent_id };
   const submit = (): void => {
     const body = {
@@ -146,13 +158,10 @@ function Change({ agent }: { readonly agent: Registration }): JSX.Element {
       ...('tags' in typed ? { tags: tagsOf(form.tags) } : {}),
       ...('bundle' in typed ? { bundle_name: form.bundle || null } : {}),
     };
-    save.mutate({ params, body } as Input<'updateRegistration'>, (saved) => {
-      queries.setQueryData(keyOf('getRegistration', { params }), saved);
-      // Input since the press stays.
-      setTyped((latest) =>
-        Object.fromEntries(Object.entries(latest).filter(([name, value]) => value !== typed[name])),
-      );
-      const [warning] = saved.warnings ?? [];
+    save.mutate({ params, body } as Input<'updateRegistration'>, (reply) => {
+      saved.current = typed;
+      queries.setQueryData(keyOf('getRegistration', { params }), reply);
+      const [warning] = reply.warnings ?? [];
       if (warning === undefined) say('Agent saved.', 'allow');
       else say(`Agent saved. ${warning}`, 'deny');
     });

@@ -1,5 +1,5 @@
 // The form of a new or existing contract: its definition as YAML, with the hub's checks while a person types.
-import { type JSX, useEffect, useMemo, useState } from 'react';
+import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
 import { useDraft } from '../../lib/drafts.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
@@ -65,6 +65,9 @@ function useTexts({ contract, draft, copy = false, draftName }: ContractFormProp
     ...{ form, bind, setForm, base },
     isKept: kept !== null,
     discard: () => keep(null),
+    /** Deletes the draft of these texts. Later ones stay, and are based on the saved version. */
+    saved: (sent: FormTexts, version: number): void =>
+      keep((latest) => (latest === null || latest.texts === sent ? null : { ...latest, base: version })),
     /** Bases the texts on the newest version. */
     rebase: (): void => {
       setBase(contract?.version);
@@ -84,15 +87,20 @@ function useTexts({ contract, draft, copy = false, draftName }: ContractFormProp
 /**
  * Creates the contract of a form, or adds a version to its contract.
  * @param base its id and the version that the form is based on; null creates one
- * @param onSuccess runs after every success, whatever page is open
+ * @param onSaved runs after every success, whatever page is open
  */
 function useSave(
   base: { readonly contract_id: string; readonly version: number | undefined } | null,
-  onSuccess: () => void,
+  onSaved: (sent: FormTexts, version: number) => void,
 ) {
+  const sent = useRef<FormTexts | null>(null);
+  const onSuccess = ({ version }: { readonly version: number }): void => {
+    if (sent.current !== null) onSaved(sent.current, version);
+  };
   const create = useAction('createContract', ['listContracts'], onSuccess);
   const update = useAction('updateContract', ['listContracts', 'getContract'], onSuccess);
-  const act = (form: FormTexts, definition: object, onSaved: (version: number) => void): void => {
+  const act = (form: FormTexts, definition: object, done: (version: number) => void): void => {
+    sent.current = form;
     const { id, type, name, description, tags } = form;
     const shared = {
       name: name || id,
@@ -100,7 +108,7 @@ function useSave(
       tags: tagsOf(tags),
       definition,
     };
-    const success = ({ version }: { readonly version: number }): void => onSaved(version);
+    const success = ({ version }: { readonly version: number }): void => done(version);
     if (base === null)
       create.mutate({ body: { contract_id: id, type, ...shared } } as Input<'createContract'>, success);
     else
@@ -123,7 +131,7 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const { form, bind, setForm, base } = texts;
   const tools = useSeenTools();
   const words = useOwnWords();
-  const save = useSave(isNew ? null : { contract_id: contract.contract_id, version: base }, texts.discard);
+  const save = useSave(isNew ? null : { contract_id: contract.contract_id, version: base }, texts.saved);
   // The stream reports the form's own save, too.
   const hasMoved = !isNew && base !== contract.version && (save.by.isIdle || save.by.isError);
   const problems = useMemo(

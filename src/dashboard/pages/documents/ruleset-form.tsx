@@ -1,6 +1,6 @@
 // The form of a ruleset: checks the text while a person types, and saves it as the next version, with or without a
 // deployment.
-import { type JSX, useMemo, useState } from 'react';
+import { type JSX, useMemo, useRef, useState } from 'react';
 import { useDraft } from '../../lib/drafts.ts';
 import { definitionOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
@@ -76,13 +76,19 @@ function useText(name: string | undefined, { yaml_content: saved, revision_hash:
     },
     keep: () => setDraft({ text, base: newest }),
     discard: () => setDraft(null),
+    /** Deletes the draft of this text. A later one stays, and is based on the saved version. */
+    saved: (sent: string, revision: string): void =>
+      setDraft((latest) => (latest === null || latest.text === sent ? null : { ...latest, base: revision })),
   };
 }
 
 function RulesetFields({ name, stored, onDone }: Props & { readonly stored: StoredRuleset }): JSX.Element {
   const own = useText(name, stored);
   const { text } = own;
-  const save = useHostedAction('hostedPutRuleset', touched, own.discard);
+  const sent = useRef('');
+  const save = useHostedAction('hostedPutRuleset', touched, ({ revision_hash: revision }) =>
+    own.saved(sent.current, revision),
+  );
   // The stream reports the form's own save, too.
   const hasMoved = own.isOld && (save.isIdle || save.isError);
   const [target, setTarget] = useState('');
@@ -91,7 +97,8 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: Stor
   // The name in the document decides the ruleset.
   const called = useMemo(() => nameIn(text), [text]);
   const isRefused = useRefused(save.error?.status === 422, '');
-  const submit = (forcedFor: string | null): void =>
+  const submit = (forcedFor: string | null): void => {
+    sent.current = text;
     save.mutate(
       {
         params: { name: called },
@@ -114,6 +121,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: Stor
         onDone(called);
       },
     );
+  };
   const settle = (act: () => void): void => {
     save.reset();
     act();

@@ -97,13 +97,15 @@ export function ChangeRoles({ user, onClose }: Readonly<{ user: User; onClose: (
         by={update}
         act="Save roles"
         isOff={roles.length === 0 || hasMoved}
-        onSubmit={() =>
+        onSubmit={() => {
+          // The dialog keeps its roles, whatever the list contains now.
+          setDraft({ roles, base });
           update.mutate({ user, roles, base }, (saved) => {
             if (saved === null) return;
             say(`Roles of ${user.email} saved.`, 'allow');
             onClose();
-          })
-        }
+          });
+        }}
       >
         <RoleEditor roles={roles} onRoles={(next) => setDraft({ roles: next, base })} />
         {hasMoved && (
