@@ -18,8 +18,8 @@ interface Connection {
 /** Small, because every connected agent has one. */
 interface State {
   /**
-   * The newest connection; null without an open stream. Undefined before this activation has received one: the streams
-   * of an earlier activation may be open, which failed or moved.
+   * The newest connection; null without an open stream. Undefined before this activation has received one: an
+   * earlier activation failed or moved, and its streams may still be open.
    */
   connections: Connection | null | undefined;
   /** Tags of the newest stream that is not pinned; they overlay the registration's. */

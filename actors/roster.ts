@@ -132,8 +132,8 @@ export class Roster {
   }
 
   /**
-   * Forgets streams from before `before`, those of nodes that were gone at three calls in a row, and old fetches. A node
-   * that hung or lost Redis comes back with its streams, and does not announce them again.
+   * Forgets streams from before `before`, those of nodes that were gone at three calls in a row, and old fetches. A
+   * node that hung or lost Redis comes back with its streams, and does not announce them again.
    * @param onEnd called for a stream that is forgotten, or whose node was gone at two calls in a row; again only if the
    *   node came back
    */

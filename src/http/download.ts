@@ -17,8 +17,8 @@ interface DownloadPorts {
   readonly log: Log;
 }
 
-/** How long the right to read holds before it is asked for again, in milliseconds. */
-const rightMs = 1_000;
+/** Time between two checks of the right to read, in milliseconds. */
+const checkIntervalMs = 1_000;
 
 interface Source extends Pick<Streamed, 'pieces' | 'keepalive' | 'ended'> {
   /**
@@ -38,12 +38,12 @@ class Download implements Session {
   #isSending = false;
   #stalled: Timer | null = null;
   /** Epoch milliseconds. */
-  #askAt: number;
+  #nextCheckAt: number;
 
   constructor(streamed: Source, ports: DownloadPorts) {
     this.#streamed = streamed;
     this.#ports = ports;
-    this.#askAt = ports.clock.monotonic() + rightMs;
+    this.#nextCheckAt = ports.clock.monotonic() + checkIntervalMs;
   }
 
   attach(to: Sink): void {
@@ -80,7 +80,7 @@ class Download implements Session {
       while (!this.#isOver) {
         const next = await this.#next(sink);
         // After the wait for the piece, which may be long.
-        if (!this.#isOver && this.#ports.clock.monotonic() >= this.#askAt) await this.#requireRight();
+        if (!this.#isOver && this.#ports.clock.monotonic() >= this.#nextCheckAt) await this.#requireRight();
         if (this.#isOver) return;
         if (next.done) {
           this.gone();
@@ -99,7 +99,7 @@ class Download implements Session {
 
   /** While the store has no answer, the download goes on, as streams do. @throws HubError unauthenticated */
   async #requireRight(): Promise<void> {
-    this.#askAt = this.#ports.clock.monotonic() + rightMs;
+    this.#nextCheckAt = this.#ports.clock.monotonic() + checkIntervalMs;
     const mayContinue = await this.#streamed.mayContinue?.().catch((error: unknown) => {
       if (error instanceof HubError) return true;
       throw error;

@@ -209,7 +209,7 @@ describe('a ruleset', () => {
 });
 
 describe('a change that the page missed', () => {
-  const refusal = 'Another user made a change first, so nothing was done.';
+  const refusal = 'Another user made a change first. Nothing was done.';
   const statusOf = async (path: string): Promise<number> => (await hub.call('GET', path, { cookie })).status;
 
   it('keeps a contract from being replaced', async () => {

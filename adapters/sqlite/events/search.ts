@@ -140,8 +140,8 @@ class EventPages {
   }
 
   /**
-   * The paused search of a cursor. Null if there is none, and for one that would leave out segments which arrived later:
-   * an oldest-first search does not return to the times that it has passed or loaded.
+   * The paused search of a cursor. Null if there is none, and for one that would leave out segments which arrived
+   * later: an oldest-first search does not return to the times that it has passed or loaded.
    */
   #resumable(
     tenantId: string,

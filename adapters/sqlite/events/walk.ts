@@ -218,8 +218,8 @@ export function* walkUp(
 const readAtOnceMs = minuteMs;
 
 /**
- * The time of the oldest event in the segments whose newest event is not before `from`. Of the segments that are not
- * read before `isOver`, the earliest possible time.
+ * The time of the oldest event in the segments whose newest event is not before `from`. Segments that are not read
+ * before `isOver` count with the earliest possible time.
  */
 export function* oldestFrom(
   db: Database,

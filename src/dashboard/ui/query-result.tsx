@@ -39,7 +39,7 @@ function DataTime({ at }: { readonly at: number }): JSX.Element {
 
 /** In place of the hub's sentence, which names a header. */
 const changedSentence =
-  'Another user made a change first, so nothing was done. Check the new state on this page, then try again.';
+  'Another user made a change first. Nothing was done. Check the new state on this page, then try again.';
 
 /**
  * The hub's error sentence, and what to do.

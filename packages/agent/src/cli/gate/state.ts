@@ -45,7 +45,7 @@ const lockLife = 120_000;
 /** Bytes of a file of events, some 30,000 of them. A longer one takes no more. */
 export const maxEventBytes = 32 * 1_048_576;
 
-/** Files that are taken away, one after the other, while one event is written. */
+/** Attempts to write one event while its file is removed. */
 const maxAttempts = 10;
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

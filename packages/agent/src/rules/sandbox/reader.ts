@@ -34,7 +34,7 @@ export function readWords(
   const roles = [flag];
   let [profile, areTexts, isRest] = [program, hasTexts, false];
   let [operands, shift] = [0, 0];
-  // A profile may say "flag" where a program takes the next word as a value. Then both read the words behind differently.
+  // A profile may say "flag" where a program takes the next word as a value. Then both read the next words differently.
   let [longFlagAt, isDoubtful] = [0, false];
   for (let text = words[1]; text !== undefined; text = words[roles.length]) {
     const { operands: kinds = [], subcommands = {}, instead, values = {} } = profile;
