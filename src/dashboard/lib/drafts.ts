@@ -69,6 +69,15 @@ export function useDraft<T extends object>(name: string): readonly [T | null, Se
   return [draft, set];
 }
 
+/**
+ * The draft after a save: none if it is what was sent. Input since the press stays, as a change of the saved state.
+ * @param base tag of the saved state
+ */
+export const afterSave =
+  <T extends { readonly base?: unknown }>(isSent: (draft: T) => boolean, base: T['base']) =>
+  (latest: T | null): T | null =>
+    latest === null || isSent(latest) ? null : { ...latest, base };
+
 export const hasDraft = (name: string): boolean => read(ownKey(`${prefix}${name}`)) !== null;
 
 /** Deletes the drafts of this person at a logout. The page takes no more of them. */

@@ -6,7 +6,7 @@ import { useAction, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs, useEnv } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { Dialog } from '../../ui/dialog.tsx';
-import { EditConflict } from '../../ui/edit-conflict.tsx';
+import { EditConflict, useEditConflict } from '../../ui/edit-conflict.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { QueryProblem } from '../../ui/query-result.tsx';
@@ -89,8 +89,7 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
   const bundles = useBundleNames(base?.bundle_name);
   const make = useAction('createRule', touched);
   const update = useAction('updateRule', touched);
-  // The stream reports the form's own save, too.
-  const hasMoved = isOld && (update.isIdle || update.isError);
+  const { hasMoved, by, settle } = useEditConflict(isOld, update);
   const free = String(Math.max(0, ...taken) + 10);
   const submit = (form: Texts): void => {
     const texts = {
@@ -109,16 +108,13 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
         onSuccess,
       );
   };
-  const again = (texts: Texts | null): void => {
-    update.reset();
-    restart(texts);
-  };
+  const again = (texts: Texts | null): void => settle(() => restart(texts));
   return (
     <Dialog title={rule === null ? 'New rule' : 'Edit rule'} open onClose={onClose}>
       <RecordForm
         key={base?.hash}
         initial={initial}
-        by={rule === null ? make : { ...update, error: hasMoved ? null : update.error }}
+        by={rule === null ? make : by}
         act={rule === null ? 'Add rule' : 'Save rule'}
         operation="createRule"
         envs={({ env }) => [env as Environment]}

@@ -7,7 +7,7 @@ import { linkTo } from '../../lib/address.ts';
 import type { Reply } from '../../lib/api.ts';
 import { changeTo } from '../../lib/change-link.ts';
 import { useCommand } from '../../lib/commands.ts';
-import { useDraft } from '../../lib/drafts.ts';
+import { afterSave, useDraft } from '../../lib/drafts.ts';
 import { keyOf, queries, useCall } from '../../lib/query.ts';
 import { type Env as Environment, envs } from '../../lib/search.ts';
 import { ActButton } from '../../ui/act-button.tsx';
@@ -72,10 +72,7 @@ function useEdit(composition: Whole) {
   const sent = useRef('');
   const save = useUpdateComposition((saved) => {
     queries.setQueryData(keyOf('getComposition', { params: { name } }), saved);
-    // Edits since the press stay, as changes of the saved state.
-    setDraft((latest) =>
-      latest === null || textOf(latest) === sent.current ? null : { ...latest, base: saved.updated_at },
-    );
+    setDraft(afterSave((edited) => textOf(edited) === sent.current, saved.updated_at));
   });
   const isChanged = draft !== null && textOf(draft) !== textOf(stored);
   const visibleDraft = isChanged ? draft : stored;

@@ -1,11 +1,11 @@
 // The form of a new or existing contract: its definition as YAML, with the hub's checks while a person types.
 import { type JSX, useEffect, useMemo, useRef, useState } from 'react';
 import type { Input } from '../../lib/api.ts';
-import { useDraft } from '../../lib/drafts.ts';
+import { afterSave, useDraft } from '../../lib/drafts.ts';
 import { definitionOf, definitionText, problemsOfContract } from '../../lib/engine.ts';
 import { useOwnWords } from '../../lib/own-words.ts';
 import { useAction, useCall } from '../../lib/query.ts';
-import { EditConflict } from '../../ui/edit-conflict.tsx';
+import { EditConflict, useEditConflict } from '../../ui/edit-conflict.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Field, Form, Select, useFields } from '../../ui/form.tsx';
 import { Button } from '../../ui/parts.tsx';
@@ -65,9 +65,8 @@ function useTexts({ contract, draft, copy = false, draftName }: ContractFormProp
     ...{ form, bind, setForm, base },
     isKept: kept !== null,
     discard: () => keep(null),
-    /** Deletes the draft of these texts. Later ones stay, and are based on the saved version. */
     saved: (sent: FormTexts, version: number): void =>
-      keep((latest) => (latest === null || latest.texts === sent ? null : { ...latest, base: version })),
+      keep(afterSave(({ texts }) => texts === sent, version)),
     /** Bases the texts on the newest version. */
     rebase: (): void => {
       setBase(contract?.version);
@@ -132,8 +131,7 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const tools = useSeenTools();
   const words = useOwnWords();
   const save = useSave(isNew ? null : { contract_id: contract.contract_id, version: base }, texts.saved);
-  // The stream reports the form's own save, too.
-  const hasMoved = !isNew && base !== contract.version && (save.by.isIdle || save.by.isError);
+  const { hasMoved, by, settle } = useEditConflict(!isNew && base !== contract.version, save.by);
   const problems = useMemo(
     () => problemsOfContract(form.id, form.type, form.text, words),
     [form.id, form.type, form.text, words],
@@ -143,14 +141,10 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
   const submit = (): void => {
     if (definition) save.act(form, definition, (version) => onDone(form.id, version));
   };
-  const settle = (act: () => void): void => {
-    save.by.reset();
-    act();
-  };
   return (
     <Form
       onSubmit={submit}
-      by={{ ...save.by, error: hasMoved ? null : save.by.error }}
+      by={by}
       act={isNew ? 'Add contract' : 'Save as new version'}
       operation={isNew ? 'createContract' : 'updateContract'}
       isOff={broken || hasMoved}
@@ -204,7 +198,7 @@ export function ContractForm(props: ContractFormProps): JSX.Element {
         tools={tools}
       />
       <Caught id={form.id} type={form.type} text={form.text} broken={broken} seenIn={seenIn} />
-      {hasMoved && (
+      {hasMoved && contract && (
         <EditConflict
           noun="contract"
           savedAt={contract.created_at}

@@ -1,7 +1,7 @@
 // The form of a ruleset: checks the text while a person types, and saves it as the next version, with or without a
 // deployment.
 import { type JSX, useMemo, useRef, useState } from 'react';
-import { useDraft } from '../../lib/drafts.ts';
+import { afterSave, useDraft } from '../../lib/drafts.ts';
 import { definitionOf } from '../../lib/engine.ts';
 import { useHosted, useHostedAction } from '../../lib/hosted-query.ts';
 import { useProblems } from '../../lib/own-words.ts';
@@ -9,7 +9,7 @@ import { useRefused } from '../../lib/refused.ts';
 import { envs } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { ofDocument, unableIn } from '../../lib/unable.ts';
-import { EditConflict } from '../../ui/edit-conflict.tsx';
+import { EditConflict, useEditConflict } from '../../ui/edit-conflict.tsx';
 import { Editor } from '../../ui/editor.tsx';
 import { Form, Select } from '../../ui/form.tsx';
 import { say } from '../../ui/messages.tsx';
@@ -76,9 +76,8 @@ function useText(name: string | undefined, { yaml_content: saved, revision_hash:
     },
     keep: () => setDraft({ text, base: newest }),
     discard: () => setDraft(null),
-    /** Deletes the draft of this text. A later one stays, and is based on the saved version. */
     saved: (sent: string, revision: string): void =>
-      setDraft((latest) => (latest === null || latest.text === sent ? null : { ...latest, base: revision })),
+      setDraft(afterSave(({ text }) => text === sent, revision)),
   };
 }
 
@@ -89,8 +88,7 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: Stor
   const save = useHostedAction('hostedPutRuleset', touched, ({ revision_hash: revision }) =>
     own.saved(sent.current, revision),
   );
-  // The stream reports the form's own save, too.
-  const hasMoved = own.isOld && (save.isIdle || save.isError);
+  const { hasMoved, by, settle } = useEditConflict(own.isOld, save);
   const [target, setTarget] = useState('');
   const [reason, setReason] = useState('');
   const problems = useProblems(text === '' ? null : text);
@@ -122,13 +120,9 @@ function RulesetFields({ name, stored, onDone }: Props & { readonly stored: Stor
       },
     );
   };
-  const settle = (act: () => void): void => {
-    save.reset();
-    act();
-  };
   return (
     <Form
-      by={{ ...save, error: hasMoved ? null : save.error }}
+      by={by}
       act={target === '' ? 'Save ruleset' : `Save and deploy to ${target}`}
       isOff={called === '' || hasMoved}
       buttons={own.isDraft && <Button onClick={own.discard}>Discard draft</Button>}
