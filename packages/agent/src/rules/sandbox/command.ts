@@ -70,13 +70,14 @@ function hidesCommand(
   roles: readonly ReadWord[],
   profile?: CommandProfile,
 ): boolean {
-  const program = plainNameOf(words[0] ?? '');
+  const [first = ''] = words;
+  const program = plainNameOf(first);
   // Words of a program without a profile may be programs, under whatever name.
   const names = words.map(profile ? nameOf : plainNameOf);
   const patterns = hiding.flatMap(([programs, pattern]) => (programs.test(program) ? [pattern] : []));
   const carrier = names.findIndex((name, i) => (i > 0 || !profile) && carriers.test(name));
   // The built-in profile of an interpreter names no option with code.
-  const isBuiltIn = profile && profile === profiles[nameOf(words[0] ?? '')];
+  const isBuiltIn = profile && profile === profiles[nameOf(first)];
   const code = isBuiltIn ? undefined : inlineCode.get(program);
   const curlIndex = names.findIndex((name) => /^curl$/i.test(name));
   const hides = ({ kind, value }: ReadWord, i: number): boolean => {

@@ -35,7 +35,7 @@ export function readWords(
   let [profile, areTexts, isRest] = [program, hasTexts, false];
   let [operands, shift] = [0, 0];
   // A profile may say "flag" where a program takes the next word as a value. Then both read the next words differently.
-  let [longFlagAt, isDoubtful] = [0, false];
+  let [longFlagAt, isDoubtful] = [-1, false];
   for (let text = words[1]; text !== undefined; text = words[roles.length]) {
     const { operands: kinds = [], subcommands = {}, instead, values = {} } = profile;
     const below = operands === 0 && Object.hasOwn(subcommands, text) ? subcommands[text] : undefined;
@@ -44,14 +44,14 @@ export function readWords(
       if (option === null) return null;
       const [name, kind, value] = option;
       const at = roles.length;
+      const isBehindFlag = longFlagAt === at - 1;
       isRest = name === '--';
-      isDoubtful ||= isRest && longFlagAt > 0 && longFlagAt === at - 1;
+      isDoubtful ||= isRest && isBehindFlag;
       // A file may hold the pattern. A word behind an option may be its value, and no subcommand.
       areTexts &&= kind !== 'path' && !profile.subcommands;
       if (namesIn(instead).includes(name)) shift = 1;
       if (shift === 1 && operands > 0) return null;
       if (kind === 'flag' || value === null) roles.push(flag);
-      const isBehindFlag = longFlagAt > 0 && longFlagAt === at - 1;
       if (kind === 'flag' && value === null && isLong(name, profile)) longFlagAt = at;
       const sentValue = kind === 'flag' ? undefined : (value ?? words[roles.length]);
       if (sentValue === undefined) continue;

@@ -23,10 +23,11 @@ const urlsIn = new RegExp(
  * `host:path` by the kind of its text; the host stands behind the last `@`. A `ref` has a dot or an `@` before its
  * colon, and no branch behind it.
  */
+const remote = /^(?:[^/:]*@)?([^@/:]+):/;
 const remotes: { readonly [kind in WordKind]?: RegExp } = {
   host: /^[\w.+@-]+@([^\s@/:]+):[^\s"'<>`,;|(){}@]*$/,
-  remote: /^(?:[^/:]*@)?([^@/:]+):/,
-  archive: /^(?:[^/:]*@)?([^@/:]+):/,
+  remote,
+  archive: remote,
   ref: /^(?=[^:]*[.@])(?:[^/:]*@)?([^@/:]+):(?!refs\/)/,
 };
 
