@@ -7,7 +7,7 @@ import type { Collection } from 'mongodb';
 import { type EnvRole, isAdmin } from '../../src/shared/env-roles.ts';
 import type { Tenant } from '../../src/tenant/record.ts';
 import type { User } from '../../src/user/record.ts';
-import { inviteOf } from '../../src/user/rules/invite.ts';
+import { inviteForm, inviteOf } from '../../src/user/rules/invite.ts';
 import { unavailable } from './failure.ts';
 import type { Row } from './form.ts';
 
@@ -61,7 +61,7 @@ async function carryOut<U extends StoredUser & Changed>(
 
 /** The other admins that count: not those who are invited and have not come yet, unless the user is one of them. */
 const countedBeside = (user: StoredUser) =>
-  inviteOf(user) === null ? { passwordHash: { $not: /^invite\$/ } } : {};
+  inviteOf(user) === null ? { passwordHash: { $not: inviteForm } } : {};
 
 /**
  * Replaces a user's roles, or removes the user (null).

@@ -112,7 +112,7 @@ export class Approvals {
         ...(isKnown ? {} : { fingerprint }),
       })
       .catch(async (error: unknown) => {
-        if (isCreated && isRefusal(error)) await this.#removeArgs(approval);
+        if (isCreated && !mayBeStored(error)) await this.#removeArgs(approval);
         throw error;
       });
     await lastSeen.touch(principal, new Set([agentId])).catch((err: unknown) => {
@@ -333,9 +333,9 @@ export class Approvals {
   }
 }
 
-/** False where the approval may be stored all the same. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof HubError && error.code !== 'unavailable' && error.code !== 'internal';
+/** True for an error after which the approval may be stored all the same. */
+const mayBeStored = (error: unknown): boolean =>
+  !(error instanceof HubError) || error.code === 'unavailable' || error.code === 'internal';
 
 /** @param items the same as the store has them */
 function visiblePage(

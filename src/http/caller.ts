@@ -99,6 +99,8 @@ const isHosted = (name: AuthScheme): boolean => name === 'hostedKey' || name ===
 
 const unauthenticated = (message: string): HubError => new HubError('unauthenticated', message);
 
+const hasBearer = (headers: Headers): boolean => bearer(headers.get('authorization') ?? '') !== null;
+
 class RequestCallers implements Callers {
   readonly #options: CallersOptions;
   readonly #ring: KeyRing;
@@ -199,19 +201,15 @@ class RequestCallers implements Callers {
 
   control(message: Control): void {
     this.#closed.control(message);
+    this.#services.control(message);
     if (message.kind === 'missed' || message.kind === 'interruption') {
       this.#ring.forget();
       this.#logins.forget();
-      this.#services.forget();
     }
     if (message.kind === 'key_revoked') this.#ring.revoked(message.keyHash);
-    else if (message.kind === 'login_ended') {
-      this.#logins.ended(message.tokenHash);
-      this.#services.forget();
-    } else if (message.kind === 'user_logins_ended' || message.kind === 'user_roles_changed') {
+    else if (message.kind === 'login_ended') this.#logins.ended(message.tokenHash);
+    else if (message.kind === 'user_logins_ended' || message.kind === 'user_roles_changed')
       this.#logins.userEnded(message.userId);
-      this.#services.forget();
-    }
   }
 
   flush(): Promise<void> {
@@ -332,12 +330,12 @@ class RequestCallers implements Callers {
         identify: (headers) => this.#byCookie(headers),
       },
       operatorToken: {
-        presented: (headers) => bearer(headers.get('authorization') ?? '') !== null,
+        presented: hasBearer,
         attempted: () => false,
         identify: async (headers, network) => {
           // A token can be guessed at: guesses are counted before it is compared. Any page can send a request without
           // one.
-          if (bearer(headers.get('authorization') ?? '') !== null) await this.#options.operatorGuess(network);
+          if (hasBearer(headers)) await this.#options.operatorGuess(network);
           const caller = this.#byOperatorToken(headers);
           await this.#options.rightOperatorToken?.(network);
           return { caller, cookie: null };

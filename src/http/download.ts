@@ -37,7 +37,7 @@ class Download implements Session {
   #isOver = false;
   #isSending = false;
   #stalled: Timer | null = null;
-  /** Epoch milliseconds. */
+  /** Milliseconds of the monotonic clock. */
   #nextCheckAt: number;
 
   constructor(streamed: Source, ports: DownloadPorts) {

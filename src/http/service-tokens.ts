@@ -1,6 +1,7 @@
 // Tokens of service accounts on the request path: a short cache, and the time of the last use. Keeps promise P63.
 import { BoundedMap } from '../shared/concurrency/bounded-map.ts';
 import { HubError } from '../shared/error.ts';
+import type { Control } from '../shared/frame.ts';
 import type { Clock } from '../shared/ports/clock.ts';
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
@@ -15,6 +16,15 @@ const usedEveryMs = 60_000;
 /** Reads of a token in a row, while other logins end all the time. */
 const maxReads = 5;
 
+/** Messages after which a token of a service account may have ended, or have other roles. */
+const endings: ReadonlySet<Control['kind']> = new Set([
+  'missed',
+  'interruption',
+  'login_ended',
+  'user_logins_ended',
+  'user_roles_changed',
+]);
+
 export interface Served {
   readonly account: ServiceAccount;
   readonly token: ServiceToken;
@@ -27,8 +37,8 @@ export interface ServiceTokens {
   find(headers: Headers): Promise<Served>;
   /** The good token with this hash; null: none. @throws HubError unavailable */
   byHash(hash: string): Promise<Served | null>;
-  /** Looks every token up again, because one may have ended. */
-  forget(): void;
+  /** Looks every token up again after a message by which one may have ended. */
+  control(message: Control): void;
 }
 
 /** Null for what cannot be such a token. */
@@ -76,7 +86,8 @@ export function createServiceTokens(ports: {
   return {
     presented: (headers) => textOf(headers, prefix) !== null,
     byHash,
-    forget() {
+    control({ kind }) {
+      if (!endings.has(kind)) return;
       generation++;
       recent.clear();
     },

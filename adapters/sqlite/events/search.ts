@@ -198,10 +198,9 @@ class EventPages {
       if (end) {
         if (yield* page.giveOut(end, step)) return page.upToLast();
         const late = { ...page.upTo(end), searchedTo: end.ts };
-        const pausedAt = now();
         if (late.next !== null)
           this.#paused.keep(nameOf(late.next), {
-            ...{ rest, next: segment, page, candidates, from, newestSegment, pausedAt },
+            ...{ rest, next: segment, page, candidates, from, newestSegment, pausedAt: now() },
           });
         return late;
       }

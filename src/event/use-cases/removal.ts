@@ -49,10 +49,13 @@ export async function removeInSlices(
   while (!limits.stop()) {
     const begun = clock.monotonic();
     const request = [tenantId, before, Math.floor(slice)] as const;
-    const removed = await (hasEvents ? events.removeBefore(...request) : events.removeIdleRuns(...request));
-    if (removed === 0 && !hasEvents) return { deleted, complete: true };
-    if (removed === 0) hasEvents = false;
-    if (hasEvents) deleted += removed;
+    const removed: number = await (hasEvents
+      ? events.removeBefore(...request)
+      : events.removeIdleRuns(...request));
+    if (hasEvents) {
+      deleted += removed;
+      hasEvents = removed > 0;
+    } else if (removed === 0) return { deleted, complete: true };
     await limits.removed?.(deleted);
     const took = clock.monotonic() - begun;
     slice = took > longStepMs ? Math.max(leastSlice, slice / 2) : Math.min(mostSlice, slice * 2);

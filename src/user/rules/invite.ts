@@ -15,7 +15,8 @@ export interface Invite {
 /** How the value of an invitation begins, in the place of a password's hash. */
 export const invitePrefix = 'invite$';
 
-const form = /^invite\$([0-9a-f]{64})\$(\d{1,16})$/;
+/** The value of an invitation. */
+export const inviteForm = /^invite\$([0-9a-f]{64})\$(\d{1,16})$/;
 
 /** Value in the place of a password's hash. No password fits. */
 export const inviteHash = ({ secretHash, expiresAt }: Invite): string =>
@@ -23,7 +24,7 @@ export const inviteHash = ({ secretHash, expiresAt }: Invite): string =>
 
 /** The invitation of a user; null when the user has a password. */
 export function inviteOf({ passwordHash }: { readonly passwordHash: string }): Invite | null {
-  const [, secretHash, expiresAt] = form.exec(passwordHash) ?? [];
+  const [, secretHash, expiresAt] = inviteForm.exec(passwordHash) ?? [];
   return secretHash === undefined ? null : { secretHash, expiresAt: Number(expiresAt) };
 }
 

@@ -167,7 +167,8 @@ it.each([
   db.close();
 });
 
-it('oldest first, a search that goes on returns what arrived behind its cursor during the pause', () => {
+/** An oldest-first search over 100 segments, whose first page has ended early. */
+function cutSearch() {
   const { db, tenantId, ingest } = openEvents();
   for (let i = 0; i < 100; i++) ingest([anEvent({ callId: `call-${i}`, timestamp: hour + i * 10_000 })]);
   const body = bodyClock(db);
@@ -176,27 +177,32 @@ it('oldest first, a search that goes on returns what arrived behind its cursor d
     readPage(finish(search(tenantId, { env: null, search: 'call' }, 1000, cursor, 'oldest', 300)));
   const first = page(null);
   const end = first.searchedTo ?? 0;
+  return {
+    ...{ db, ingest, first, end },
+    /** Call ids of the pages behind the first one. */
+    readRest(): readonly string[] {
+      const later: string[] = [];
+      for (let cursor = first.next; cursor !== null; ) {
+        const { events, next } = page(cursor);
+        later.push(...events.map(({ callId }) => callId));
+        cursor = next;
+      }
+      return later;
+    },
+  };
+}
+
+it('oldest first, a search that goes on returns what arrived behind its cursor during the pause', () => {
+  const { db, ingest, first, end, readRest } = cutSearch();
   ingest([anEvent({ callId: 'call-between', timestamp: end + 1 })]);
-  const later: string[] = [];
-  for (let cursor = first.next; cursor !== null; ) {
-    const { events, next } = page(cursor);
-    later.push(...events.map(({ callId }) => callId));
-    cursor = next;
-  }
+  const later = readRest();
   expect(later).toContain('call-between');
   expect(later).toHaveLength(101 - first.events.length);
   db.close();
 });
 
 it('oldest first, a later page has nothing from before the time that an earlier one reached', () => {
-  const { db, tenantId, ingest } = openEvents();
-  for (let i = 0; i < 100; i++) ingest([anEvent({ callId: `call-${i}`, timestamp: hour + i * 10_000 })]);
-  const body = bodyClock(db);
-  const { search } = eventPages(db, body.now);
-  const page = (cursor: string | null): EventPage =>
-    readPage(finish(search(tenantId, { env: null, search: 'call' }, 1000, cursor, 'oldest', 300)));
-  const first = page(null);
-  const end = first.searchedTo ?? 0;
+  const { db, ingest, first, end, readRest } = cutSearch();
   expect(end).toBeGreaterThan(hour);
   expect(first.events.map(({ callId }) => callId)).toEqual(
     Array.from({ length: (end - hour) / 10_000 }, (_, i) => `call-${i}`),
@@ -206,12 +212,7 @@ it('oldest first, a later page has nothing from before the time that an earlier 
     anEvent({ callId: 'call-before', timestamp: end - 1 }),
     anEvent({ callId: 'call-behind', timestamp: hour + 2_000_000 }),
   ]);
-  const later: string[] = [];
-  for (let cursor = first.next; cursor !== null; ) {
-    const { events, next } = page(cursor);
-    later.push(...events.map(({ callId }) => callId));
-    cursor = next;
-  }
+  const later = readRest();
   expect(later).toHaveLength(101 - first.events.length);
   expect(later.at(-1)).toBe('call-behind');
   db.close();
