@@ -3,7 +3,7 @@
 import type { RegistrationSummary } from '../agent/record.ts';
 import type { Bundles } from '../bundle/use-cases/bundles.ts';
 import type { Keys } from '../key/use-cases.ts';
-import { holdsRole, seesAgent, seesEnv, visibleEnvOf, visibleEnvs } from '../shared/access.ts';
+import { holdsRole, mayListPeople, seesAgent, seesEnv, visibleEnvOf, visibleEnvs } from '../shared/access.ts';
 import { type Env, environments, isAgentId } from '../shared/ids.ts';
 import type { Page, PageRequest } from '../shared/ports/page.ts';
 import type { Principal } from '../shared/principal.ts';
@@ -133,12 +133,12 @@ async function tools({ store }: Ports, principal: Principal): Promise<readonly T
 async function administered({ store, keys }: Ports, principal: Principal): Promise<readonly Thing[]> {
   const { tenantId } = principal;
   const isOperator = holdsRole(principal, 'operator', null);
-  const isAdmin = holdsRole(principal, 'admin', null);
+  const canListPeople = mayListPeople(principal);
   const [channels, apiKeys, users, accounts] = await Promise.all([
     isOperator ? itemsOf((page) => store.channels.list(tenantId, page)) : [],
     isOperator ? itemsOf((page) => keys.list(principal, page)) : [],
-    isAdmin ? itemsOf((page) => store.tenants.listUsers(tenantId, page)) : [],
-    isAdmin ? itemsOf((page) => store.serviceAccounts.list(tenantId, page)) : [],
+    canListPeople ? itemsOf((page) => store.tenants.listUsers(tenantId, page)) : [],
+    canListPeople ? itemsOf((page) => store.serviceAccounts.list(tenantId, page)) : [],
   ]);
   return [
     ...channels.map(({ id, name, kind }) => thing('channel', id, name, kind)),

@@ -26,6 +26,10 @@ export function holdsRole({ roles, envRoles }: Rights, role: Role, env: Env | nu
   return includesRole(roleIn(envRoles, env), role);
 }
 
+/** True for an admin who is a person: service accounts list neither people nor service accounts. */
+export const mayListPeople = (principal: Pick<Principal, 'roles' | 'envRoles' | 'actor'>): boolean =>
+  principal.actor.kind !== 'service' && holdsRole(principal, 'admin', null);
+
 export const roleRefusal = (role: OperatorRole, env: Env): HubError =>
   new HubError('role_required', `This request needs the role ${role} in ${env}. Ask an admin for the role.`);
 

@@ -72,6 +72,16 @@ it('finds agents, documents, contracts, channels, keys and people, each for thos
   expect(await found('check', await t.tenant('bo@example.com'))).toEqual([]);
 });
 
+it('finds no people and no service accounts for a service account, even for one with the role admin', async () => {
+  const roles = [{ role: 'viewer', env: '*' }];
+  await t.call('createServiceAccount', { body: { name: 'pipeline', roles } }, user);
+  const account: UserCaller = { ...user, service: { tokenId: 'token', expiresAt: Number.MAX_SAFE_INTEGER } };
+  expect(await found('pipeline')).toEqual([['service_account', 'pipeline']]);
+  expect(await found('pipeline', account)).toEqual([]);
+  expect(await found('ada', account)).toEqual([]);
+  expect(await found('checkout ci', account)).toEqual([['key', 'checkout ci']]);
+});
+
 it('finds an agent by its id, or by its beginning, among more of one prefix than are compared', async () => {
   const fleet = await t.tenant('fleet@example.com');
   const key = t.key(fleet);

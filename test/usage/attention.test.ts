@@ -250,7 +250,7 @@ it('is no approval of the sample run, and the overview leaves its deadline out',
   expect((await t.call('statsOverview', { query }, user)).body).toMatchObject({ next_deadline: null });
 });
 
-it('is a token of a service account in its last 14 days, for admins', async () => {
+it('is a token of a service account in its last 14 days, for admins who are people', async () => {
   const roles = [{ role: 'viewer', env: '*' }];
   const { body: account } = await t.call('createServiceAccount', { body: { name: 'ci', roles } }, user);
   const params = { account_id: account.id };
@@ -267,6 +267,8 @@ it('is a token of a service account in its last 14 days, for admins', async () =
     },
   ]);
   expect(await attention({ ...user, roles: [{ role: 'operator', env: '*' }] })).toEqual([]);
+  const service = { tokenId: token.id, expiresAt: Number.MAX_SAFE_INTEGER };
+  expect(await attention({ ...user, service })).toEqual([]);
   await t.call('revokeServiceToken', { params: { ...params, token_id: token.id } }, user);
   await t.clock.advance(6_000);
   expect(await attention()).toEqual([]);

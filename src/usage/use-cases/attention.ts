@@ -1,6 +1,6 @@
 // Items that need attention now: one list from all sources, computed at most once in 5 seconds for a tenant and
 // environment, whoever asks.
-import { holdsRole, listedEnvs, requireRole, seesEnv } from '../../shared/access.ts';
+import { holdsRole, listedEnvs, mayListPeople, requireRole, seesEnv } from '../../shared/access.ts';
 import { BoundedMap } from '../../shared/concurrency/bounded-map.ts';
 import { type Env, environments, isInFilter } from '../../shared/ids.ts';
 import type { Principal } from '../../shared/principal.ts';
@@ -98,6 +98,7 @@ export function createAttention(ports: AttentionPorts): Attention {
       const mayRead = (item: AttentionItem): boolean =>
         (item.env === null || isInFilter(visibleEnvs, item.env)) &&
         (item.kind !== 'delivery_failing' || (item.env === null) === isWhole) &&
+        (item.subject.type !== 'service_account' || mayListPeople(principal)) &&
         holdsRole(principal, item.role, item.env);
       return lists.flat().filter(mayRead).sort(byUrgency).slice(0, maxItems);
     },
