@@ -70,7 +70,7 @@ import { createCoverage } from '../usage/use-cases/coverage.ts';
 import { createSeriesReader } from '../usage/use-cases/series.ts';
 import { Statistics } from '../usage/use-cases/statistics.ts';
 import { createIdentityProvider, type IdentityProvider } from '../user/use-cases/identity-provider.ts';
-import { createLogins, type Logins } from '../user/use-cases/logins.ts';
+import { createLogins } from '../user/use-cases/logins.ts';
 import { createOidcLogins, type OidcLogins } from '../user/use-cases/oidc-logins.ts';
 import { createOperatorTokens } from '../user/use-cases/operator-tokens.ts';
 import { People } from '../user/use-cases/people.ts';
@@ -154,7 +154,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   approvalSearches: createApprovalSearches({ ...ports, approvals: published.approvals }),
   rateLimits: createRateLimits(ports),
   assignmentRules: new AssignmentRules({ ...ports, environments: published.environments }),
-  oidcLogins: oidcLoginsOf(ports, published.logins, internal.provider),
+  oidcLogins: oidcLoginsOf({ ...ports, ...published }, internal.provider),
   installation: createInstallation(ports),
   matrices: createFleetMatrices(ports),
   impacts: createImpacts({ ...ports, compositions: published.compositions }),
@@ -183,7 +183,7 @@ const appOf = (ports: AppPorts, { published, internal }: ReturnType<typeof creat
   contracts: new Contracts({ ...ports, rollouts: internal.rollouts, rulings: internal.rulings }),
   listedRules: new ListedRules(ports),
   fleet: new Fleet(ports),
-  people: new People(ports),
+  people: new People({ ...ports, approvalAssignments: published.approvalAssignments }),
   sessions: createSessions({ ...ports, approvalAssignments: published.approvalAssignments }),
   serviceAccounts: new ServiceAccounts(ports),
   playground: createPlayground({ ...ports, recentToolSettings: internal.recentToolSettings }),
@@ -216,8 +216,11 @@ const providerOf = (ports: AppPorts, accounts: Accounts): IdentityProvider | nul
     provision: (workspace) => accounts.provision(workspace),
   });
 
-function oidcLoginsOf(ports: AppPorts, logins: Logins, issuer: IdentityProvider | null): OidcLogins | null {
+function oidcLoginsOf(
+  ports: AppPorts & Pick<App, 'logins' | 'approvalAssignments'>,
+  issuer: IdentityProvider | null,
+): OidcLogins | null {
   const { settings, signInProvider: provider } = ports;
   if (!provider || !issuer || !settings.oidc) return null;
-  return createOidcLogins({ ...ports, provider, issuer, logins, oidc: settings.oidc });
+  return createOidcLogins({ ...ports, provider, issuer, oidc: settings.oidc });
 }

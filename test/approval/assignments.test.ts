@@ -81,6 +81,38 @@ it('sign-out gives back what the person has taken', async () => {
   expect((await get(id, person)).assignee).toBeNull();
 });
 
+it('the end of sessions gives back what the person has taken, unless the person stays signed in', async () => {
+  const email = `gone${tenants}@example.com`;
+  const body = { email, password: 'correct horse battery', is_admin: false };
+  const { user_id } = (await t.call('addUser', { body }, user)).body;
+  const person: UserCaller = { ...user, userId: user_id, email };
+  const signIn = async (): Promise<UserCaller> => {
+    const { cookies } = await t.call('login', { body });
+    const token = cookies[0]?.split(';')[0]?.split('=')[1] ?? '';
+    return { ...person, tokenHash: t.hub.secrets.sha256(token) };
+  };
+  const { id } = await ask({ call_id: 'of a person who goes' });
+  const takenAfter = async (end: () => Promise<unknown>) => {
+    await assign(id, user_id, person);
+    await end();
+    return (await get(id)).assignee !== null;
+  };
+  const endSession = async (as: UserCaller, isCurrent: boolean) => {
+    const { body: sessions } = await t.call('listOwnSessions', {}, as);
+    const login_id = sessions.find(({ current }) => current === isCurrent)?.id ?? '';
+    return t.call('endOwnSession', { params: { login_id } }, as);
+  };
+  const first = await signIn();
+  const second = await signIn();
+  expect(await takenAfter(() => endSession(first, false))).toBe(true);
+  expect(await takenAfter(() => endSession(first, true))).toBe(false);
+  await signIn();
+  expect(await takenAfter(() => endSession(second, false))).toBe(false);
+  const params = { user_id };
+  expect(await takenAfter(() => t.call('inviteUser', { params }, user))).toBe(false);
+  expect(await takenAfter(() => t.call('removeUser', { params }, user))).toBe(false);
+});
+
 it('nobody is given to another person; programs and people without the role there take nothing', async () => {
   const { id } = await ask();
   const refused = (as: UserCaller, user_id = as.userId) => expect(assign(id, user_id, as)).rejects;

@@ -1,5 +1,9 @@
 // Signing in and linking an account through an identity provider of which a test chooses the claims.
-import { afterEach, describe, expect, it } from 'vitest';
+import { generateKeyPairSync } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, SignJWT } from 'jose';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { adminRoles, memberRoles } from '../../src/shared/env-roles.ts';
 import type { Claims } from '../../src/shared/ports/jwt.ts';
 import type { OidcSettings } from '../../src/user/rules/oidc.ts';
@@ -24,15 +28,21 @@ let t: TestHub;
 let ann: UserCaller;
 /** Of whoever comes back from the provider next. */
 let claims: Claims;
+/** As `claims`, for several who come back at the same moment, and the answer of the provider for which they wait. */
+let claimsOfMany: Claims[] = [];
+let answer: Promise<void> | null = null;
 afterEach(() => t.close());
 
 /** A hub with the admin ann, whose tenant's workspace is acme; the workspace elsewhere is another tenant's. */
-async function hub(rolesFrom: OidcSettings['rolesFrom']): Promise<void> {
+async function hub(rolesFrom: OidcSettings['rolesFrom'], jwksUrl: string | null = null): Promise<void> {
   const signInProvider = {
     begin: async () => `${issuer}/authorize`,
-    finish: async () => claims,
+    finish: async () => {
+      await answer;
+      return claimsOfMany.shift() ?? claims;
+    },
   };
-  t = await makeHub({ oidc: { ...oidc, rolesFrom }, signInProvider, loginAttempts: 3 });
+  t = await makeHub({ oidc: { ...oidc, rolesFrom, jwksUrl }, signInProvider, loginAttempts: 3 });
   ann = await t.tenant('ann@example.com');
   const { tenantId } = await t.tenant('other@example.com');
   const { workspaces } = t.hub.store;
@@ -171,6 +181,16 @@ describe('sign-ins of a network', () => {
     await expect(signIn()).rejects.toMatchObject({ code: 'rate_limited' });
   });
 
+  it('are not used up by people for whom the provider has not answered yet', async () => {
+    await hub('claims');
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    claimsOfMany = names.map((name) => account(name, 'acme'));
+    answer = new Promise((resolve) => setTimeout(resolve, 50));
+    const signIns = await Promise.all(names.map(() => comeBack()));
+    answer = null;
+    expect(signIns.map(({ status }) => status)).toEqual([302, 302, 302, 302, 302]);
+  });
+
   it('are not used up by pages that post log-outs of the provider', async () => {
     await hub('claims');
     const body = Buffer.from('no_token=');
@@ -182,5 +202,82 @@ describe('sign-ins of a network', () => {
     // A provider is no page, and names no site.
     for (let i = 0; i < 2; i++) expect(await refusedWith({})).toBe('unauthenticated');
     await expect(signIn()).rejects.toMatchObject({ code: 'rate_limited' });
+  });
+});
+
+describe('log-outs of the provider', () => {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  let isAway = false;
+  const server = createServer(async (_request, response) => {
+    if (isAway) return void response.writeHead(500).end();
+    const jwk = { ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' };
+    response.end(JSON.stringify({ keys: [jwk] }));
+  });
+  let jwksUrl: string;
+  beforeAll(async () => {
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+    jwksUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/keys`;
+  });
+  afterAll(() => new Promise((done) => server.close(done)));
+
+  const logoutToken = (sub: string) => {
+    const now = Math.floor(t.clock.now() / 1000);
+    const events = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+    return new SignJWT({ sub, events, jti: sub })
+      .setProtectedHeader({ alg: 'ES256', kid: 'k1', typ: 'logout+jwt' })
+      .setIssuer(issuer)
+      .setAudience('console')
+      .setIssuedAt(now)
+      .setExpirationTime(now + 60)
+      .sign(privateKey);
+  };
+  const post = (token: string) =>
+    t.call('oidcLogout', { body: Buffer.from(`logout_token=${token}`) }).then(
+      ({ status }) => status,
+      ({ code }) => code,
+    );
+  const sessionsOf = async (id: string) =>
+    (await t.hub.store.logins.listOfUser(id, t.clock.now(), 10)).length;
+
+  it('are taken at once and after wrong ones, of which only a few are answered', async () => {
+    await hub('claims', jwksUrl);
+    const people = ['a', 'b', 'c', 'd', 'e'];
+    for (const name of people) {
+      claims = account(name, 'acme');
+      expect((await comeBack()).status).toBe(302);
+    }
+    const userOf = async (name: string) =>
+      (await t.hub.store.tenants.getUserByEmail(`${name}@example.com`))?.id ?? '';
+    const tokens = await Promise.all(people.map(logoutToken));
+    expect(await Promise.all(tokens.slice(0, 4).map(post))).toEqual([200, 200, 200, 200]);
+    for (const name of people.slice(0, 4)) expect(await sessionsOf(await userOf(name))).toBe(0);
+    for (let i = 0; i < 3; i++) expect(await post('made.up.token')).toBe('unauthenticated');
+    expect(await post('made.up.token')).toBe('rate_limited');
+    expect(await sessionsOf(await userOf('e'))).toBe(1);
+    expect(await post(tokens[4] ?? '')).toBe(200);
+    expect(await sessionsOf(await userOf('e'))).toBe(0);
+  });
+
+  it('are no guesses while the keys of the provider are away', async () => {
+    await hub('claims', jwksUrl);
+    isAway = true;
+    const token = await logoutToken('a');
+    for (let i = 0; i < 4; i++) expect(await post(token)).toBe('unavailable');
+    isAway = false;
+    await t.clock.advance(60_000);
+    expect(await post(await logoutToken('a'))).toBe(200);
+  });
+
+  it('give back the approvals that the person has taken', async () => {
+    await hub('claims', jwksUrl);
+    claims = account('bob', 'acme', 'approver');
+    expect((await comeBack()).status).toBe(302);
+    const userId = (await t.hub.store.tenants.getUserByEmail('bob@example.com'))?.id ?? '';
+    const bob: UserCaller = { ...ann, userId, email: 'bob@example.com' };
+    const asked = await t.call('createApproval', { body: { tool_name: 'x', message: 'm' } }, t.key(ann));
+    const params = { approval_id: asked.body.id };
+    await t.call('assignApproval', { params, body: { user_id: userId } }, bob);
+    expect(await post(await logoutToken('bob'))).toBe(200);
+    expect((await t.call('getApproval', { params }, ann)).body).toMatchObject({ assignee: null });
   });
 });

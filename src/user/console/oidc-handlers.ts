@@ -71,7 +71,8 @@ export const oidc: Handlers<typeof oidcRoutes> = {
     const state = cookieOf(request.header('cookie'), stateName(hub));
     // No guess: any page can make a browser come here, without the cookie.
     if (state === null) return new Reply(pageOf(unconfirmed, false), { status: 401, cookies: [gone] });
-    await request.limits.count(limits.logins);
+    // Only a refused return counts: while the provider answers, people of the same network sign in as well.
+    await request.limits.check(limits.logins);
     try {
       const back = {
         query: new URLSearchParams(omitUndefined({ ...query }) as { [name: string]: string }).toString(),
@@ -80,14 +81,12 @@ export const oidc: Handlers<typeof oidcRoutes> = {
       };
       const origin = { network: request.network, userAgent: request.header('user-agent') };
       const { login, returnTo } = await logins.finish(back, origin);
-      await request.limits.takeBack(limits.logins);
       const cookies = login === null ? [] : loginCookies(hub, login, request);
       return new Reply('', { headers: { Location: returnTo }, cookies: [gone, ...cookies] });
     } catch (error) {
       if (!(error instanceof HubError) || error.code === 'internal') throw error;
       const isRefused = error.code === 'unauthenticated';
-      // Nobody guessed: others of the same network go on signing in.
-      if (!isRefused) await request.limits.takeBack(limits.logins);
+      if (isRefused) await request.limits.tryCount(limits.logins);
       return new Reply(pageOf(isRefused ? unconfirmed : error.message, logins.isLinking(state)), {
         status: isRefused ? 401 : error.code === 'conflict' ? 409 : error.code === 'unavailable' ? 503 : 403,
         cookies: [gone],
@@ -98,11 +97,16 @@ export const oidc: Handlers<typeof oidcRoutes> = {
   async oidcLogout(hub, { body }, _caller, request) {
     const logins = oidcOf(hub);
     refuseForeignPage(request);
-    await request.limits.count(limits.logins);
     const token = new URLSearchParams(Buffer.from(body).toString('latin1')).get('logout_token');
-    if (token === null) throw new HubError('unauthenticated', 'The body field logout_token is missing.');
-    await logins.loggedOut(token);
-    await request.limits.takeBack(limits.logins);
+    try {
+      if (token === null) throw new HubError('unauthenticated', 'The body field logout_token is missing.');
+      await logins.loggedOut(token);
+    } catch (error) {
+      // A good token ends its sessions however many wrong ones came from the network: it is checked first.
+      if (error instanceof HubError && error.code === 'unauthenticated')
+        await request.limits.count(limits.logins);
+      throw error;
+    }
     return null;
   },
 };

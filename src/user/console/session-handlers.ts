@@ -20,7 +20,7 @@ export const loginSessions: Handlers<typeof loginSessionRoutes> = {
     (await app.sessions.list(principalOf(caller), null, caller.tokenHash)).map(render),
 
   async endOwnSession({ app }, { params }, caller) {
-    await app.sessions.remove(principalOf(caller), params.login_id);
+    await app.sessions.remove(principalOf(caller), params.login_id, caller.tokenHash);
     return null;
   },
 

@@ -2,6 +2,7 @@
 // that person while signed in, by an open invitation to the verified e-mail, or made at the first sign-in. An e-mail
 // alone never links one. Roles follow the claims at each sign-in, unless they are given here.
 
+import type { ApprovalAssignments } from '../../approval/use-cases/assignments.ts';
 import { noted } from '../../audit/note.ts';
 import { anyEnv, type EnvRole, isAdmin, rolesText } from '../../shared/env-roles.ts';
 import { HubError } from '../../shared/error.ts';
@@ -56,6 +57,7 @@ type Ports = Pick<
   readonly provider: SignInProvider;
   readonly issuer: Pick<IdentityProvider, 'verifyLogout' | 'tenantOf'>;
   readonly logins: Pick<Logins, 'signInAs' | 'getPerson'>;
+  readonly approvalAssignments: Pick<ApprovalAssignments, 'release'>;
   readonly oidc: OidcSettings;
 };
 
@@ -94,7 +96,7 @@ export const createOidcLogins = (ports: Ports): OidcLogins => ({
   finish: (back, origin) => counted(ports.meters, 'oidc', finish(ports, back, origin)),
 
   async loggedOut(logoutToken) {
-    const { issuer, oidc, store, clock, broadcast } = ports;
+    const { issuer, oidc, store, clock, broadcast, approvalAssignments } = ports;
     const claims = await issuer.verifyLogout(logoutToken, oidc.login?.clientId ?? '');
     const { sub, sid, events, nonce } = claims;
     const isLogout = typeof events === 'object' && events !== null && logoutEvent in events;
@@ -105,11 +107,14 @@ export const createOidcLogins = (ports: Ports): OidcLogins => ({
     const logins = identity
       ? await store.logins.listOfUser(identity.userId, clock.now(), maxLogins)
       : await store.logins.listOfProviderSession(String(sid ?? ''), clock.now(), maxLogins);
-    for (const { tokenHash, method, providerSession } of logins) {
+    const people = new Map<string, string>();
+    for (const { tokenHash, method, providerSession, userId, tenantId } of logins) {
       if (method !== 'oidc' || (typeof sid === 'string' && providerSession !== sid)) continue;
       await store.logins.remove(tokenHash);
       await broadcast.control({ kind: 'login_ended', tokenHash });
+      people.set(userId, tenantId);
     }
+    for (const [userId, tenantId] of people) await approvalAssignments.release(tenantId, userId);
   },
 });
 

@@ -1,6 +1,7 @@
 // The users of a tenant: sign-in, the admin role, and passwords. Changes end the logins that they affect.
 
 import { limits, type OwnLimits } from '../../admission/limit.ts';
+import type { ApprovalAssignments } from '../../approval/use-cases/assignments.ts';
 import { noted, recorded } from '../../audit/note.ts';
 import { requireRole } from '../../shared/access.ts';
 import { adminRoles, type EnvRole, isAdmin, memberRoles, rolesText } from '../../shared/env-roles.ts';
@@ -45,7 +46,9 @@ function rolesAfter(roles: readonly EnvRole[], role: 'admin' | 'member'): readon
   return isAdmin(roles) ? memberRoles : roles;
 }
 
-type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'settings'>;
+type Ports = Pick<AppPorts, 'store' | 'broadcast' | 'secrets' | 'clock' | 'settings'> & {
+  readonly approvalAssignments: Pick<ApprovalAssignments, 'release'>;
+};
 
 export class People {
   readonly #ports: Ports;
@@ -95,7 +98,7 @@ export class People {
     if (!(await noting.tenants.updatePassword(userId, user.passwordHash, passwordHash))) {
       throw new HubError('conflict', 'The user changed the password just now. Repeat the request.');
     }
-    await this.#endLogins(userId);
+    await this.#endLogins(user);
     return { url, expiresAt };
   }
 
@@ -150,7 +153,7 @@ export class People {
     );
     await this.#ports.store.identities.removeOfUser(user.id);
     await this.#ports.store.views.removeOwn(principal.tenantId, user.id);
-    await this.#endLogins(user.id);
+    await this.#endLogins(user);
   }
 
   /**
@@ -180,17 +183,18 @@ export class People {
     if (!(await noting.tenants.updatePassword(user.id, user.passwordHash, passwordHash))) {
       throw new HubError('conflict', 'Another session changed the password. Sign in again.');
     }
-    await this.#endLogins(user.id, tokenHash);
+    await this.#endLogins(user, tokenHash);
   }
 
   /** First in the store, so that a node which receives the message and looks finds none. */
-  async #endLogins(userId: string, except?: string): Promise<void> {
+  async #endLogins({ id: userId, tenantId }: User, except?: string): Promise<void> {
     await this.#ports.store.logins.removeOfUser(userId, except);
     await this.#ports.broadcast.control({
       kind: 'user_logins_ended',
       userId,
       ...(except === undefined ? {} : { except }),
     });
+    if (except === undefined) await this.#ports.approvalAssignments.release(tenantId, userId);
   }
 }
 

@@ -25,8 +25,11 @@ export interface Sessions {
    * @throws HubError forbidden, not_found
    */
   list(principal: Principal, whose: Whose, tokenHash: string | null): Promise<readonly LoginSession[]>;
-  /** Ends one of one's own. @throws HubError forbidden, not_found */
-  remove(principal: Principal, id: string): Promise<void>;
+  /**
+   * Ends one of one's own. The one that asks, and the last one, end as a sign-out does.
+   * @throws HubError forbidden, not_found
+   */
+  remove(principal: Principal, id: string, tokenHash: string | null): Promise<void>;
   /** Ends all but the one that asks; with `whose` all. @throws HubError forbidden, not_found */
   removeAll(principal: Principal, whose: Whose, tokenHash: string | null): Promise<void>;
 }
@@ -64,7 +67,7 @@ export function createSessions(ports: Ports): Sessions {
       }));
     },
 
-    async remove(principal, id) {
+    async remove(principal, id, current) {
       const user = await userOf(principal, null);
       const login = (await loginsOf(user.id)).find(({ tokenHash }) => idOf(tokenHash) === id);
       if (!login) throw notFound('Session not found.');
@@ -76,6 +79,8 @@ export function createSessions(ports: Ports): Sessions {
         onceFor: tokenHash,
       }).logins.remove(tokenHash);
       await broadcast.control({ kind: 'login_ended', tokenHash });
+      if (tokenHash === current || (await loginsOf(user.id)).length === 0)
+        await ports.approvalAssignments.release(principal.tenantId, user.id);
     },
 
     async removeAll(principal, whose, current) {
