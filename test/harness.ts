@@ -160,9 +160,7 @@ const threadParts = {
   ...(evaluatorThread ? { entry: evaluatorThread } : {}),
 };
 
-/**
- * An evaluator of a test's own. Close it when done. It runs in real time, which threads cannot do without.
- */
+/** An evaluator of a test's own. Close it when done. It runs in real time, which threads cannot do without. */
 export const makeEvaluator = (changed: Partial<EvaluatorOptions> = {}): Evaluator =>
   createEvaluator({ ...threadParts, ...changed });
 
@@ -375,6 +373,7 @@ export async function makeHub(
         local: request.local ?? true,
         isFromForeignPage: cors.isFromForeignPage(new Map(Object.entries(headers))),
         header: (name: string) => headers[name] ?? null,
+        recheckCaller: async () => true,
       };
       checkOwnEnvironment(declaration, caller, input.query);
       // The input was validated by the declaration itself, so it is what the handler's type says.

@@ -25,15 +25,20 @@ export interface ExportRequest {
   readonly limit: number;
   /** Milliseconds to wait for the first line. */
   readonly waitMs: number;
+  /**
+   * Called during the wait: lines of that time are for the reader as it is then. False if its rights are others now.
+   * @throws HubError when it may read no more
+   */
+  readonly recheckReader: () => Promise<boolean>;
 }
 
 export type ExportAnswer =
   | {
       readonly isExpired: false;
       readonly lines: readonly (ExportLine & { readonly cursor: ExportCursor })[];
-      /** Behind the last line; null while nothing was ever stored. */
+      /** Behind the last line; null while nothing was ever stored. The cursor of the request if its reader changed. */
       readonly next: ExportCursor | null;
-      /** False if lines behind `next` were stored when the answer was read. */
+      /** False if lines behind `next` were stored when the answer was read, or if the reader changed. */
       readonly isComplete: boolean;
     }
   | {
@@ -51,7 +56,7 @@ export interface Exports {
   readonly sent: ReadonlyMap<string, number>;
 }
 
-/** Between two looks for new lines. */
+/** Between two looks for new lines, or at the reader. */
 const lookEveryMs = 500;
 /** A read that finds nothing that its reader may see looks on for so long. */
 const maxScanMs = 5_000;
@@ -128,7 +133,8 @@ class StreamedExports implements Exports {
       : this.#ports.store.exports.list(tenantId, kind, after, limit);
   }
 
-  async #readOn(principal: Principal, { kind, after, limit, waitMs }: ExportRequest): Promise<ExportAnswer> {
+  async #readOn(principal: Principal, request: ExportRequest): Promise<ExportAnswer> {
+    const { kind, after, limit, waitMs } = request;
     const { clock, health, sampleRuns } = this.#ports;
     const { tenantId } = principal;
     const envs = visibleEnvs(principal);
@@ -144,8 +150,14 @@ class StreamedExports implements Exports {
     let place = memory && memory.from === from ? memory.to : from;
     let removed = after?.removed ?? 0;
     const begun = clock.monotonic();
+    let recheckAt = begun + lookEveryMs;
     for (;;) {
       const page = await this.#pageOf(tenantId, kind, place, limit);
+      if (clock.monotonic() >= recheckAt) {
+        if (!(await request.recheckReader()))
+          return { isExpired: false, lines: [], next: after, isComplete: false };
+        recheckAt = clock.monotonic() + lookEveryMs;
+      }
       if (after && page.isTrimmed && page.removed > after.removed) {
         const count = kind === 'audit' ? null : page.removed - after.removed;
         return { isExpired: true, oldest: { place: after.place, removed: page.removed }, removed: count };

@@ -91,9 +91,26 @@ export class RouteAnswers {
       isFromForeignPage: cors.isFromForeignPage(raw.headers),
       header: (field: string) => raw.headers.get(field) ?? null,
       limits: limits.own,
+      recheckCaller: () => this.#recheck(declaration, caller, raw, network),
     };
     const call = { raw, sent, input, key, cookie, network, limits, request };
     return (await this.#repeatOverLimit(call)) ?? this.#admitted(call, handler);
+  }
+
+  async #recheck(
+    declaration: RouteDeclaration,
+    caller: Caller,
+    { headers }: RawRequest,
+    network: string,
+  ): Promise<boolean> {
+    if (await this.#isStillValid(caller)) return true;
+    await this.#options.callers.find(declaration, headers, network);
+    return false;
+  }
+
+  async #isStillValid(caller: Caller): Promise<boolean> {
+    const canEnd = caller.kind === 'user' || caller.kind === 'key' || caller.kind === 'hostedOperator';
+    return !canEnd || this.#options.callers.isStillValid(caller);
   }
 
   /**
@@ -147,11 +164,9 @@ export class RouteAnswers {
 
   /** The head of a body that is sent piece by piece; a HEAD request gets no more than that. */
   #download({ raw, sent, cookie, network }: ValidCall, streamed: Streamed): RawResponse {
-    const { budgets, callers, clock, log } = this.#options;
+    const { budgets, clock, log } = this.#options;
     const caller = nameOf(sent.caller, network);
-    const reader = sent.caller;
-    const canEnd = reader.kind === 'user' || reader.kind === 'key' || reader.kind === 'hostedOperator';
-    const mayContinue = async (): Promise<boolean> => !canEnd || callers.isStillValid(reader);
+    const mayContinue = (): Promise<boolean> => this.#isStillValid(sent.caller);
     let held = 0;
     const ended = (): void => {
       budgets.unsent.give(caller, held);

@@ -252,7 +252,8 @@ const refusals: { readonly [name: string]: () => Promise<unknown> } = {
       health: endless,
       sampleRuns: endless,
     } as never);
-    const request = { kind: 'events', format: 'ndjson', after: null, limit: 1, waitMs: 0 } as const;
+    const recheckReader = async () => true;
+    const request = { kind: 'events', format: '', after: null, limit: 1, waitMs: 0, recheckReader } as const;
     return last(11, () => exports.list(principal, request));
   },
   'a third search of texts': () => {

@@ -7,6 +7,7 @@ import type { Principal } from '../../src/shared/principal.ts';
 import { ManualClock } from '../clock.ts';
 
 const hidden = 20;
+const recheckReader = async () => true;
 
 /** A store with lines of production alone up to the last, each page of which takes 3 s to read. */
 function slowStore() {
@@ -56,6 +57,7 @@ describe('a reader of staging beside many lines of production', () => {
         after,
         limit: 1,
         waitMs: 0,
+        recheckReader,
       });
       if (answer.isExpired) throw new Error('Nothing was removed.');
       if (answer.lines.length > 0) {
@@ -75,6 +77,7 @@ describe('a reader of staging beside many lines of production', () => {
       after: { place: String(hidden), removed: 0 },
       limit: 1,
       waitMs: 0,
+      recheckReader,
     });
     expect(end).toMatchObject({ lines: [], isComplete: true });
   });

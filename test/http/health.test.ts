@@ -34,6 +34,7 @@ const request = {
   isFromForeignPage: false,
   header: () => null,
   limits,
+  recheckCaller: async () => true,
   newId: null,
 };
 

@@ -1,6 +1,6 @@
 // Exports by cursor in the console API's words: cursors are sealed for their tenant and kind.
 import type { z } from 'zod';
-import { type Caller, Reply } from '../../http/contract/call.ts';
+import { type Caller, Reply, type Request } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
 import { principalOf } from '../../http/contract/principal.ts';
@@ -27,13 +27,14 @@ async function readLines(
   kind: ExportKind,
   query: ExportQuery,
   caller: PersonCaller,
+  { recheckCaller: recheckReader }: Pick<Request, 'recheckCaller'>,
 ): Promise<Reply<string>> {
   const { tenantId } = caller;
   const { format, limit, wait } = query;
   const scope = { tenantId, list: `export-${kind}` } as const;
   const seal = (cursor: ExportCursor): string => sealCursor(hub, scope, textOf(cursor));
   const after = query.after === undefined ? null : cursorIn(openCursor(hub, scope, query.after));
-  const request = { kind, format, after, limit, waitMs: wait * 1000 };
+  const request = { kind, format, after, limit, waitMs: wait * 1000, recheckReader };
   const answer = await hub.app.exports.list(principalOf(caller), request);
   if (answer.isExpired) {
     throw new HubError(
@@ -63,7 +64,8 @@ function shape(
 }
 
 export const exports: Handlers<typeof exportRoutes> = {
-  exportEventLines: (hub, { query }, caller) => readLines(hub, 'events', query, caller),
-  exportApprovalLines: (hub, { query }, caller) => readLines(hub, 'approvals', query, caller),
-  exportAuditLines: (hub, { query }, caller) => readLines(hub, 'audit', query, caller),
+  exportEventLines: (hub, { query }, caller, request) => readLines(hub, 'events', query, caller, request),
+  exportApprovalLines: (hub, { query }, caller, request) =>
+    readLines(hub, 'approvals', query, caller, request),
+  exportAuditLines: (hub, { query }, caller, request) => readLines(hub, 'audit', query, caller, request),
 };

@@ -104,6 +104,11 @@ export interface Request {
   header(name: string): string | null;
   /** Limits that the route declares, for what its handler counts. */
   readonly limits: OwnLimits;
+  /**
+   * For an answer that waits: identifies the caller again. False if its roles are others now.
+   * @throws HubError as a new request would; unavailable
+   */
+  recheckCaller(): Promise<boolean>;
   /** The id that what the request makes must get: that of the first of its Idempotency-Key; null without a key. */
   readonly newId: string | null;
 }
