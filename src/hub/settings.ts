@@ -113,7 +113,7 @@ export const settings: readonly Setting[] = [
   setting(
     'OIDC_ROLES',
     'claims',
-    'here: the console gives the roles of people who sign in through the identity provider; claims: their claims do',
+    'Roles at sign-in to the console: from the claims, or given here; tokens (OIDC_AUDIENCE) have those of their claims',
   ),
   setting('OIDC_SESSION_HOURS', '12', 'Longest life of a session through the identity provider (1 to 168)'),
   setting('PASSWORD_LOGIN', 'on', 'off: people sign in through the identity provider alone'),
