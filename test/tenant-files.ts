@@ -10,6 +10,8 @@ import { createTenantExports } from '../src/tenant/use-cases/tenant-export.ts';
 import { TenantImports } from '../src/tenant/use-cases/tenant-import.ts';
 import { createTenants } from '../src/tenant/use-cases/tenants.ts';
 import { ManualClock } from './clock.ts';
+import { aBatch } from './conformance/events.ts';
+import { ofSession } from './conformance/runs.ts';
 import { silentLog } from './log.ts';
 
 export const passphrase = 'a passphrase of the tests';
@@ -84,6 +86,17 @@ export function dyingAfter(store: CarriedStore, writes: number, before: boolean)
       },
     });
   return { ...store, tenantFiles: dying(store.tenantFiles), events: dying(store.events) };
+}
+
+/** Adds a run to a tenant, and purges its first event. */
+export async function trimRun({ events }: CarriedStore, tenantId: string, now: number): Promise<void> {
+  const at = (receivedAt: number, callId: string) =>
+    events.ingest(
+      aBatch(tenantId, [ofSession('trimmed', { callId, timestamp: receivedAt })], { receivedAt }),
+    );
+  await at(now - 90_000_000, 'trimmed-1');
+  await at(now, 'trimmed-2');
+  await events.removeBefore(tenantId, now - 80_000_000, 100);
 }
 
 /** Fields that another hub gives anew. */

@@ -122,7 +122,7 @@ export class EventIngest {
    * @param eventIds by the place of each event or repeat that stored something
    */
   async #recordRuns(batch: EventBatch, eventIds: ReadonlyMap<number, string>): Promise<void> {
-    if (batch.sample) return;
+    if (batch.sample || batch.isImported) return;
     const stored = batch.events.filter((_, place) => eventIds.has(place));
     await this.#audit.append(stored.flatMap((event) => runNote(event, batch, sha256) ?? []));
   }

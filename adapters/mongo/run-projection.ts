@@ -6,6 +6,7 @@ import { hash } from 'node:crypto';
 import type { Collection, Filter } from 'mongodb';
 import type { AuditStore } from '../../src/audit/port.ts';
 import type { AuditNote } from '../../src/audit/record.ts';
+import type { EventBatch } from '../../src/event/port.ts';
 import type { EventInput, StoredEvent } from '../../src/event/record.ts';
 import { type RunFacts, runRecord, type StoredRun } from '../../src/run/record.ts';
 import { type Reporter, runNote } from '../../src/run/rules/report.ts';
@@ -19,6 +20,8 @@ import { fromBsonText, toBsonText } from './form.ts';
 interface Token {
   readonly batch: string;
   readonly at: number;
+  /** Events from a tenant file, which get no entries. */
+  readonly isImported?: true;
 }
 
 type RunDocument = Omit<ReturnType<typeof runRecord.toDocument>, 'isTrimmed' | 'facts'>;
@@ -38,6 +41,8 @@ export interface RunRow extends Omit<RunDocument, CountedField>, Partial<Pick<Ru
 }
 
 export type CountedRow = RunRow & Pick<RunDocument, CountedField>;
+
+type BatchOfRuns = Pick<EventBatch, 'tenantId' | 'receivedAt' | 'sample' | 'isImported'>;
 
 /** Part of one run that a batch stored. */
 export interface RunPart {
@@ -64,6 +69,9 @@ export const repairedAtOnce = 20;
 
 export const runId = (tenantId: string, agentId: string, sessionId: string): string =>
   toBsonText(JSON.stringify([tenantId, agentId, sessionId]));
+
+/** All runs of a tenant, in the order of their ids. @param tenantId a UUID */
+export const runsOf = (tenantId: string) => ({ _id: { $gte: `["${tenantId}",`, $lt: `["${tenantId}"-` } });
 
 /** Runs that received nothing at `before` or later, and are touched by no batch from then on that is under way. */
 export const idleSince = (before: number): Filter<RunRow> => ({
@@ -131,9 +139,10 @@ export class RunProjection {
     let lastReceivedAt = row.receivedAt;
     const notes: AuditNote[] = [];
     // Entries are missing of batches at most whose tokens are there.
-    const since = row.open.reduce((first, { at }) => Math.min(first, at), Number.POSITIVE_INFINITY);
-    const add = (reported: RunFacts, receivedAt: number): void => {
-      facts = facts === null ? reported : joinFacts(facts, reported);
+    const reported = row.open.filter(({ isImported }) => !isImported);
+    const since = reported.reduce((first, { at }) => Math.min(first, at), Number.POSITIVE_INFINITY);
+    const add = (added: RunFacts, receivedAt: number): void => {
+      facts = facts === null ? added : joinFacts(facts, added);
       lastReceivedAt = Math.max(lastReceivedAt, receivedAt);
     };
     const record = (
@@ -179,12 +188,13 @@ export class RunProjection {
 
   /** Leaves the batch's token in its runs. To be durable before any of its events is. */
   async begin(
-    { tenantId, receivedAt, sample }: { tenantId: string; receivedAt: number; sample?: true },
+    { tenantId, receivedAt, sample, isImported }: BatchOfRuns,
     keys: readonly { readonly agentId: string; readonly sessionId: string }[],
     token: string,
   ): Promise<OpenBatch> {
+    const own: Token = { batch: token, at: receivedAt, ...(isImported ? { isImported } : {}) };
     const mark = {
-      $push: { open: { batch: token, at: receivedAt } },
+      $push: { open: own },
       // Its approval may have made the run of the sample.
       ...(sample ? { $set: { sample: true } } : {}),
     };
@@ -192,8 +202,7 @@ export class RunProjection {
       keys.map(({ agentId, sessionId }): [string, RunRow] => {
         const _id = runId(tenantId, agentId, sessionId);
         const names = { tenantId, agentId: toBsonText(agentId), sessionId: toBsonText(sessionId) };
-        const open = [{ batch: token, at: receivedAt }];
-        return [_id, { _id, ...names, rev: 0, open, sample: sample ?? false, receivedAt }];
+        return [_id, { _id, ...names, rev: 0, open: [own], sample: sample ?? false, receivedAt }];
       }),
     );
     // All that are there take one command, all that are missing another: an upsert of each is a write of its own.

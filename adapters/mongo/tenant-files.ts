@@ -1,5 +1,5 @@
 // Imports of tenant files in MongoDB. The tenant is a document with a time of removal in the future until it is opened.
-import type { Collection, Db, Document } from 'mongodb';
+import type { AnyBulkWriteOperation, Collection, Db, Document } from 'mongodb';
 import { HubError } from '../../src/shared/error.ts';
 import type { MovedRecords } from '../../src/shared/ports/moved-records.ts';
 import type {
@@ -12,6 +12,7 @@ import { takenAmong, unlessTaken } from './failure.ts';
 import { fromRow, type Row, toRow } from './form.ts';
 import { forms } from './move/all-forms.ts';
 import type { Form } from './move/forms.ts';
+import { type RunRow, runId, runRowOf } from './run-projection.ts';
 
 type ImportRow = Row<TenantImport>;
 type PartRow = ImportedPart & { readonly _id: string; readonly tenantId: string };
@@ -90,16 +91,37 @@ async function openTenant(
   return 'created';
 }
 
+/** Marks runs as trimmed. A run without times is marked if it is there: none of its events was counted. */
+async function markRuns(runs: Collection<RunRow>, records: readonly MovedRecords['runs'][]): Promise<void> {
+  const $set = { trimmed: true as const };
+  const writes = records.flatMap((run): AnyBulkWriteOperation<RunRow>[] => {
+    const _id = runId(run.tenantId, run.agentId, run.sessionId);
+    if (run.lastAt === undefined) return [{ updateOne: { filter: { _id }, update: { $set } } }];
+    const { _id: _own, trimmed: _mark, ...row } = runRowOf(run);
+    const { startedAt, lastAt, receivedAt, standing, env, ...names } = row;
+    const update = { $set, $min: { startedAt }, $max: { lastAt, receivedAt }, $setOnInsert: names };
+    // Also where a batch left its token, and has counted nothing yet.
+    const uncounted = { _id, standing: { $exists: false } };
+    return [
+      { updateOne: { filter: { _id }, update, upsert: true } },
+      { updateOne: { filter: uncounted, update: { $set: { standing, env } } } },
+    ];
+  });
+  await runs.bulkWrite(writes);
+}
+
 export function mongoTenantFiles(db: Db): TenantFileStore {
   const imports = db.collection<ImportRow>('tenantImports');
   const parts = db.collection<PartRow>('tenantImportParts');
   const tenants: Collection<Document> = db.collection('tenants');
+  const runs = db.collection<RunRow>('runs');
 
   return {
     begin: (request, now, expiresAt) => beginImport(imports, tenants, request, now, expiresAt),
     get: (id) => storedImport(imports, id),
     async write<K extends WrittenKind>(tenantId: string, kind: K, records: readonly MovedRecords[K][]) {
       if (records.length === 0) return;
+      if (kind === 'runs') return markRuns(runs, records as readonly MovedRecords['runs'][]);
       const { collection, toDocument } = forms[kind] as Form<K>;
       const documents = records.map(toDocument).map((one) => (kind === 'approvals' ? withLines(one) : one));
       const target: Collection<Document> = db.collection(collection);

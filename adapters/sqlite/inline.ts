@@ -129,7 +129,12 @@ class InlineConnection {
 function tenantReading(path: string, tenantId: string): TenantReading {
   if (path === ':memory:') throw new HubError('unavailable', 'A store in memory has no second connection.');
   const reading = new Database(path);
-  narrowTo(reading, tenantId);
+  try {
+    narrowTo(reading, tenantId);
+  } catch (error) {
+    reading.close();
+    throw error;
+  }
   return {
     async *records(kind) {
       yield* tenantPages(reading, kind);

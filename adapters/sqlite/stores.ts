@@ -79,7 +79,7 @@ export function storesOf(
   return {
     tenants: tenantStore(db),
     tenantRecords: tenantRecordStore(db),
-    tenantFiles: tenantFileStore(db),
+    tenantFiles: tenantFileStore(db, usage),
     retention: retentionStore(db, eventWrites.removeOld),
     logins: loginStore(db),
     identities: identityStore(db),

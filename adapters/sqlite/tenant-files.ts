@@ -13,6 +13,7 @@ import type { Sync } from './sync.ts';
 import { number, table, text } from './table.ts';
 import { records as tenants } from './tenant-records.ts';
 import { troubleOf } from './trouble.ts';
+import type { UsageWriter } from './usage/write.ts';
 
 export const tenantImportTables = `
 CREATE TABLE tenant_imports (
@@ -108,10 +109,12 @@ function openTenant(db: Database, id: string, now: number): 'created' | 'exists'
   return 'created';
 }
 
-export const tenantFileStore = (db: Database): Sync<TenantFileStore> => ({
+/** @param usage keeps the facts of runs that are not written yet */
+export const tenantFileStore = (db: Database, usage: Pick<UsageWriter, 'flush'>): Sync<TenantFileStore> => ({
   begin: (request, now, expiresAt) => beginImport(db, request, now, expiresAt),
   get: (id) => storedImport(db, id),
   write<K extends WrittenKind>(tenantId: string, kind: K, records: readonly MovedRecords[K][]) {
+    if (kind === 'runs') usage.flush();
     try {
       tenantWriters[kind](db, tenantId, records);
     } catch (error) {

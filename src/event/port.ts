@@ -30,6 +30,8 @@ export interface EventBatch {
   readonly agents?: readonly FirstSeenAgent[];
   /** The key that brought them. */
   readonly reporter?: Reporter;
+  /** True for events from a tenant file, whose audit chain is in the file: their decisions get no entries. */
+  readonly isImported?: true;
 }
 
 /** The outcome of a batch. */

@@ -242,3 +242,31 @@ it('a node that died between its events and what follows from them leaves both t
     await store.close();
   }
 });
+
+it('a node that died during an import leaves its events to whoever reads the run, and no entries', async () => {
+  const name = databases.newName();
+  const store = await databases.open(name);
+  const client = new MongoClient(inject('mongoUrl'));
+  try {
+    const runs = client.db(name).collection('runs');
+    const tenantId = uuid();
+    const asked = ofSession('s', { callId: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
+    const batch = { ...aBatch(tenantId, [asked]), isImported: true as const };
+    await store.events.ingest(batch);
+    const key = { agentId: 'agent-1', sessionId: 's' };
+    const whole = await store.runs.get(tenantId, key, t0);
+    await runs.updateOne({}, {
+      $set: { open: [{ batch: 'dead', at: t0, isImported: true }] },
+      $unset: { facts: '' },
+    } as never);
+    expect(await store.runs.get(tenantId, key, t0)).toEqual(whole);
+    // The import is repeated while the token is there.
+    await runs.updateOne({}, { $set: { open: [{ batch: 'dead', at: t0, isImported: true }] } } as never);
+    await store.events.ingest(batch);
+    expect(await runs.findOne({})).toMatchObject({ open: [] });
+    expect(await store.audit.getHead(tenantId)).toBeNull();
+  } finally {
+    await client.close();
+    await store.close();
+  }
+});

@@ -8,7 +8,7 @@ import type { DocumentStore } from '../../src/shared/ports/store.ts';
 import { type FilledTenant, fillStore } from '../moved-store.ts';
 import { random } from '../random.ts';
 import { runsOf } from '../runs.ts';
-import { contentOf, dyingAfter, exportOf, importInto, operatorOf } from '../tenant-files.ts';
+import { contentOf, dyingAfter, exportOf, importInto, operatorOf, trimRun } from '../tenant-files.ts';
 import { mongoDatabases } from './stage.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-tenant-'));
@@ -33,6 +33,7 @@ const fileOf = (store: DocumentStore) => exportOf(operatorOf(store as never, now
 beforeAll(async () => {
   embedded = await newEmbedded();
   [tenant] = await fillStore(embedded, { now, sealed: 'sealed', events: 30 });
+  await trimRun(embedded, tenant.tenantId, now);
   const file = await fileOf(embedded);
   lastLink = (await embedded.audit.getHead(tenant.tenantId))?.seq ?? 0;
   cluster = await newCluster();
@@ -47,6 +48,7 @@ const content = (store: DocumentStore) => contentOf(store as never, tenant.tenan
 
 describe('a tenant file', () => {
   it('carries an embedded tenant into MongoDB', async () => {
+    expect((await content(cluster)).runs).toHaveLength(1);
     expect(await content(cluster)).toEqual(await content(embedded));
   });
 
@@ -73,6 +75,7 @@ describe('a tenant file', () => {
       events: 5,
     });
     const { tenantId } = begun;
+    await trimRun(native as never, tenantId, now);
     const file = await exportOf(operatorOf(native as never, now), tenantId);
     const last = (await native.audit.getHead(tenantId))?.seq ?? 0;
     const store = await newEmbedded();

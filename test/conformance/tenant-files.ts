@@ -1,7 +1,11 @@
-// Every store's imports of tenant files: when one begins, and until when it can be opened.
+// Every store's imports of tenant files: when one begins, until when it can be opened, and what follows from the
+// events of a file.
 import { describe, expect, it } from 'vitest';
+import type { StoredRun } from '../../src/run/record.ts';
 import type { TenantImport } from '../../src/tenant/port/files.ts';
+import { aBatch } from './events.ts';
 import { aTenant, type Open, sharedStore, t0, uuid } from './fixtures.ts';
+import { ofSession } from './runs.ts';
 
 const expiresAt = t0 + 1_000;
 
@@ -16,6 +20,20 @@ function anImport(tenantId = aTenant().id): TenantImport {
     isOpened: false,
   };
 }
+
+const aTrimmedRun = (tenantId: string, sessionId: string): StoredRun => ({
+  tenantId,
+  agentId: 'agent-1',
+  sessionId,
+  env: 'production',
+  startedAt: t0 - 5,
+  lastAt: t0 - 5,
+  receivedAt: t0 - 5,
+  standing: 'open',
+  sample: false,
+  isTrimmed: true,
+  facts: null,
+});
 
 export function tenantFilesContract(name: string, open: Open): void {
   describe(`${name}: imports of tenant files`, () => {
@@ -51,6 +69,56 @@ export function tenantFilesContract(name: string, open: Open): void {
       expect(await tenantFiles.begin(request, t0 + 6, expiresAt)).toBe('other');
       await tenantRecords.remove(request.tenantId);
       expect(await tenantFiles.begin(request, t0 + 7, expiresAt)).toEqual(request);
+    });
+
+    it('mark runs that lost records, before or after their events are counted', async () => {
+      const { tenantFiles, events, runs } = shared.get();
+      const tenantId = uuid();
+      const sessions = ['counted', 'later', 'empty', 'whole', 'timeless', 'nowhere'];
+      const ingest = (...names: readonly string[]) =>
+        events.ingest(
+          aBatch(
+            tenantId,
+            names.map((name) => ofSession(name, { timestamp: t0 })),
+          ),
+        );
+      await ingest('counted', 'whole', 'timeless');
+      const marks = ['counted', 'later', 'empty'].map((session) => aTrimmedRun(tenantId, session));
+      // A cluster counted no event of these.
+      const timeless = ['timeless', 'nowhere'].map((session) => ({
+        ...aTrimmedRun(tenantId, session),
+        lastAt: undefined as never,
+      }));
+      await tenantFiles.write(tenantId, 'runs', [...marks, ...timeless]);
+      await ingest('counted', 'later');
+      await tenantFiles.write(tenantId, 'runs', marks);
+      const stored = await Promise.all(
+        sessions.map((sessionId) => runs.get(tenantId, { agentId: 'agent-1', sessionId }, t0)),
+      );
+      expect(stored.map((run) => [run?.isTrimmed, run?.facts?.counts.allow ?? 0])).toEqual([
+        [true, 2],
+        [true, 1],
+        [true, 0],
+        [false, 1],
+        [true, 1],
+        [undefined, 0],
+      ]);
+    });
+
+    it('add no entry to the audit chain for a decision that the file contains', async () => {
+      const { events, audit } = shared.get();
+      const tenantId = uuid();
+      const asked = ofSession('s', { callId: uuid(), verdict: 'call_asked', timestamp: t0 });
+      const granted = { ...asked, verdict: 'call_approval_granted' };
+      const batch = { ...aBatch(tenantId, [asked, granted]), isImported: true as const };
+      await events.ingest(batch);
+      await events.ingest({
+        ...batch,
+        events: [asked, granted, { ...asked, verdict: 'call_approval_blocked' }],
+      });
+      expect(await audit.getHead(tenantId)).toBeNull();
+      await events.ingest(aBatch(tenantId, [{ ...asked, verdict: 'call_approval_timeout' }]));
+      expect(await audit.getHead(tenantId)).toMatchObject({ seq: 1 });
     });
   });
 }

@@ -10,6 +10,7 @@ import { tenantFileKinds } from '../../src/tenant/rules/file-kinds.ts';
 import { removeTenantRecords } from '../../src/tenant/use-cases/tenants.ts';
 import { aBatch } from '../conformance/events.ts';
 import { anEvent, aUser, firstPage } from '../conformance/fixtures.ts';
+import { ofSession } from '../conformance/runs.ts';
 import { type FilledTenant, fillStore } from '../moved-store.ts';
 import { random } from '../random.ts';
 import { runsOf } from '../runs.ts';
@@ -21,6 +22,7 @@ import {
   type Operator,
   operatorOf,
   passphrase,
+  trimRun,
 } from '../tenant-files.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'reeve-tenant-'));
@@ -59,7 +61,6 @@ const leftOut: { readonly [kind: string]: string } = {
   signIns: 'follow from logins',
   operatorTokens: 'signed by the other hub',
   idempotency: 'of requests under way',
-  runs: 'follow from the events',
   exportLinks: 'the order begins anew',
   exportRemovals: 'the order begins anew',
   values: 'expire within days',
@@ -112,6 +113,42 @@ describe('a tenant file', () => {
       receivedAt: now,
     });
     expect(await store.events.ingest(repeat)).toMatchObject({ accepted: 0, duplicates: 1 });
+  });
+
+  it('carries the marks of runs that lost events, and nothing of other runs', async () => {
+    const trimming = await newStore();
+    const [{ tenantId }] = await fillStore(trimming, { now, sealed: 'sealed', events: 10 });
+    await trimRun(trimming, tenantId, now);
+    const trimmedFile = await exportOf(operatorOf(trimming, now), tenantId);
+    const runLines = gunzipSync(Buffer.concat(trimmedFile))
+      .toString()
+      .split('\n')
+      .filter((line) => line.startsWith('{"kind":"runs"'));
+    expect(runLines.map((line) => JSON.parse(line).record)).toMatchObject([
+      { sessionId: 'trimmed', isTrimmed: true, facts: null },
+    ]);
+    const store = await newStore();
+    await importInto(operatorOf(store, now), trimmedFile);
+    const runOf = (sessionId: string) => store.runs.get(tenantId, { agentId: 'agent-1', sessionId }, now);
+    expect(await runOf('trimmed')).toMatchObject({ isTrimmed: true });
+    expect(await runOf('blocked')).toMatchObject({ isTrimmed: false });
+    expect(gunzipSync(Buffer.concat(file)).toString()).not.toContain('{"kind":"runs"');
+  });
+
+  it('brings decisions whose entries it does not contain, and the import adds one entry all the same', async () => {
+    const { tenantId } = tenant;
+    const late = ofSession('late', { callId: 'late', verdict: 'call_blocked', timestamp: now });
+    // Agents report while the export begins.
+    const readTenant: SqliteStore['readTenant'] = async (id) => {
+      await from.events.ingest(aBatch(id, [late], { receivedAt: now }));
+      return from.readTenant(id);
+    };
+    const lateFile = await exportOf(operatorOf({ ...from, readTenant }, now), tenantId);
+    const signed = await from.audit.getSignedHead(tenantId);
+    const store = await newStore();
+    await importInto(operatorOf(store, now), lateFile);
+    expect(await store.runs.get(tenantId, { agentId: 'agent-1', sessionId: 'late' }, now)).not.toBeNull();
+    expect(await store.audit.getHead(tenantId)).toMatchObject({ seq: (signed?.seq ?? 0) + 1 });
   });
 
   it('can be sent again from any part on', async () => {

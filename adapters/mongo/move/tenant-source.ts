@@ -9,6 +9,7 @@ import type { TenantReading } from '../../../src/tenant/port/files.ts';
 import type { TenantFileKind } from '../../../src/tenant/rules/file-kinds.ts';
 import { asHubError } from '../failure.ts';
 import type { ContractVersionRow, LibraryDocument } from '../library.ts';
+import { runsOf } from '../run-projection.ts';
 import type { SigningDocument } from '../signing.ts';
 import { forms } from './all-forms.ts';
 import type { Form } from './forms.ts';
@@ -85,13 +86,11 @@ class TenantSource implements TenantReading {
 
   async *#documents<K extends TenantFileKind>(kind: K): AsyncGenerator<readonly MovedRecords[K][]> {
     const collection: Collection<Document> = this.#db.collection(forms[kind].collection);
-    const filter = underTenant.has(kind)
-      ? ({ _id: this.#tenantId } as Document)
-      : { tenantId: this.#tenantId };
+    const filter = this.#filterOf(kind);
     let page: MovedRecords[K][] = [];
     let order = 0;
     for await (const document of collection
-      .find(filter)
+      .find(filter, kind === 'runs' ? { projection: { facts: 0, open: 0 } } : {})
       .sort(orders[kind] ?? { _id: 1 })
       .batchSize(maxDocuments)) {
       if (!this.#isNamed(kind, document)) continue;
@@ -114,6 +113,11 @@ class TenantSource implements TenantReading {
     // A process that died left these in the document that decides alone.
     if (kind === 'deployments') page.push(...([...this.#current.values()] as MovedRecords[K][]));
     if (page.length > 0) yield page;
+  }
+
+  #filterOf(kind: TenantFileKind): Document {
+    if (kind === 'runs') return { ...runsOf(this.#tenantId), trimmed: true };
+    return underTenant.has(kind) ? { _id: this.#tenantId } : { tenantId: this.#tenantId };
   }
 
   /** False for a document that came after the one that names it was read. */

@@ -57,6 +57,7 @@ export interface EncodedBatch {
   readonly receivedAt: number;
   readonly sample: boolean;
   readonly reporter?: Reporter;
+  readonly isImported?: true;
   readonly events: number;
   /** Of their JSON. */
   readonly bytes: number;
@@ -78,21 +79,24 @@ export interface Report {
 
 export const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-export type BatchOf = Pick<EncodedBatch, 'tenantId' | 'env' | 'receivedAt' | 'sample' | 'reporter'>;
+export type BatchOf = Pick<
+  EncodedBatch,
+  'tenantId' | 'env' | 'receivedAt' | 'sample' | 'reporter' | 'isImported'
+>;
+
+/** The sample run is nobody's decision. */
+const hasNotes = ({ sample, isImported }: BatchOf): boolean => !sample && !isImported;
 
 /** @param event a repeat of one that is stored, or stood earlier in the batch */
 export const reportOf = (event: EventInput, batch: BatchOf): Report => ({
   outcome: eventOutcomeOf(event),
   agent: event.agentId,
   run: reportFacts(event, batch),
-  note: batch.sample ? null : runNote(event, batch, sha256),
+  note: hasNotes(batch) ? runNote(event, batch, sha256) : null,
 });
 
-/** The sample run is nobody's decision. */
-const notesOf = (events: readonly EventInput[], batch: BatchOf): EncodedGroup['notes'] =>
-  batch.sample ? [] : notesIn(events, batch);
-
-function notesIn(events: readonly EventInput[], batch: BatchOf): EncodedGroup['notes'] {
+function notesOf(events: readonly EventInput[], batch: BatchOf): EncodedGroup['notes'] {
+  if (!hasNotes(batch)) return [];
   const notes: EncodedGroup['notes'][number][] = [];
   for (const [position, event] of events.entries()) {
     const note = runNote(event, batch, sha256);
@@ -269,7 +273,7 @@ function encodeGroup(
 }
 
 export function encodeBatch(eventBatch: EventBatch): EncodedBatch {
-  const { events, sender, reporter } = eventBatch;
+  const { events, sender, reporter, isImported } = eventBatch;
   const batch = {
     tenantId: eventBatch.tenantId,
     env: eventBatch.env,
@@ -277,6 +281,7 @@ export function encodeBatch(eventBatch: EventBatch): EncodedBatch {
     agents: eventBatch.agents ?? [],
     sample: eventBatch.sample === true,
     ...(reporter ? { reporter } : {}),
+    ...(isImported ? { isImported } : {}),
   };
   const { groups, repeats } = grouped(events);
   const parts = written(groups, eventBatch);

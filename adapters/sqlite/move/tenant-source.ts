@@ -12,6 +12,9 @@ const readers = { ...peopleReaders, ...libraryReaders, ...activityReaders };
 
 const uuid = /^[0-9a-f-]{36}$/;
 
+/** Columns of a run that a file does not contain: the other hub counts its events. */
+const markFields: { readonly [column: string]: string } = { facts: 'NULL AS facts' };
+
 /** Keeps the views in the connection until it is closed. @throws TypeError for an id that is no UUID */
 export function narrowTo(db: Database, tenantId: string): void {
   if (!uuid.test(tenantId)) throw new TypeError('a tenant has a UUID');
@@ -27,8 +30,10 @@ export function narrowTo(db: Database, tenantId: string): void {
     if (where === null) continue;
     const sql = String(db.get('SELECT sql FROM main.sqlite_master WHERE name = ?', [name])?.[0]);
     const hasRowid = !/WITHOUT ROWID\s*$/i.test(sql) && !names.includes('rowid');
+    const fields = name === 'runs' ? names.map((column) => markFields[column] ?? column).join(', ') : '*';
     db.exec(
-      `CREATE TEMP VIEW "${name}" AS SELECT ${hasRowid ? 'rowid AS rowid, ' : ''}* FROM main."${name}" WHERE ${where}`,
+      `CREATE TEMP VIEW "${name}" AS SELECT ${hasRowid ? 'rowid AS rowid, ' : ''}${fields} FROM main."${name}"
+         WHERE ${where} ${name === 'runs' ? 'AND trimmed = 1' : ''}`,
     );
   }
 }

@@ -23,6 +23,7 @@ import { deployments } from '../deployments.ts';
 import { identities } from '../identities.ts';
 import { keys } from '../keys.ts';
 import { rules } from '../rules.ts';
+import { runs, runTrimmer } from '../runs.ts';
 import { accounts, tokens } from '../service-accounts.ts';
 import { settings } from '../settings.ts';
 import { keySuccessions, signingKeys } from '../signing.ts';
@@ -243,6 +244,17 @@ const writeApprovals: Write<'approvals'> = (db, tenantId, records) => {
   }
 };
 
+const markRun = `${runs.insert} ON CONFLICT (tenant_id, agent, session) DO UPDATE SET trimmed = 1,
+  started_at = min(started_at, excluded.started_at), last_at = max(last_at, excluded.last_at),
+  received_at = max(received_at, excluded.received_at)`;
+
+/** A run without times is marked if it is there: none of its events was counted. */
+const writeRuns: Write<'runs'> = (db, tenantId, records) => {
+  for (const run of records)
+    if (run.lastAt === undefined) runTrimmer(db, tenantId)(run.agentId, run.sessionId);
+    else db.run(markRun, runs.values(run));
+};
+
 const writeArguments: Write<'approvalArgs'> = (db, _tenantId, records) => {
   for (const record of records) db.run(insertArgs, storedArgs.values(record));
 };
@@ -293,4 +305,5 @@ export const tenantWriters: { readonly [K in WrittenKind]: Write<K> } = {
   auditHeads: writeHeads,
   approvalArgs: writeArguments,
   approvals: writeApprovals,
+  runs: writeRuns,
 };

@@ -32,7 +32,17 @@ const answerOf = (worker: Worker): Promise<readonly object[] | null> =>
 
 export async function readTenant(path: string, tenantId: string): Promise<TenantReading> {
   const worker = startWorker('tenant-thread', 'store-tenant', { path, tenantId });
-  await answerOf(worker);
+  const ended = new Promise((resolve) => worker.once('exit', resolve));
+  const close = async (): Promise<void> => {
+    worker.postMessage(null);
+    await ended;
+  };
+  try {
+    await answerOf(worker);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return {
     async *records<K extends TenantFileKind>(kind: K) {
       for (;;) {
@@ -43,10 +53,6 @@ export async function readTenant(path: string, tenantId: string): Promise<Tenant
         yield page as readonly MovedRecords[K][];
       }
     },
-    async close() {
-      const ended = new Promise((resolve) => worker.once('exit', resolve));
-      worker.postMessage(null);
-      await ended;
-    },
+    close,
   };
 }

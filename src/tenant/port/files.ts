@@ -29,7 +29,10 @@ export interface ImportedPart {
 
 /** A tenant at one moment. */
 export interface TenantReading {
-  /** All records of a kind, some at a time. The kinds are to be read in the order of a file, each once. */
+  /**
+   * All records of a kind, some at a time; of the runs, those that are trimmed, with `facts` null. The kinds are to be
+   * read in the order of a file, each once.
+   */
   records<K extends TenantFileKind>(kind: K): AsyncIterable<readonly MovedRecords[K][]>;
   close(): Promise<void>;
 }
@@ -43,7 +46,8 @@ export interface TenantFileStore {
   begin(request: TenantImport, now: number, expiresAt: number): Promise<TenantImport | 'taken' | 'other'>;
   get(id: string): Promise<TenantImport | null>;
   /**
-   * Writes records of the import's tenant; safe to repeat.
+   * Writes records of the import's tenant; safe to repeat. A run gets the mark and the times of its record, before or
+   * after its events are counted.
    * @throws HubError conflict when another tenant has the id, the e-mail or another name that only one can have
    */
   write<K extends WrittenKind>(tenantId: string, kind: K, records: readonly MovedRecords[K][]): Promise<void>;

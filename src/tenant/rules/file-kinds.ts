@@ -6,7 +6,9 @@ export const maxMemberBytes = 8 << 20;
 
 /**
  * Kinds of the records in a tenant file, in their order. A kind comes after those that its records name; approvals come
- * last, because a due one may wake the environment. Runs, statistics and the order of exports follow from the events.
+ * late, because a due one may wake the environment. Statistics and the order of exports follow from the events, and so
+ * do runs: a file contains those alone that lost records, for their mark. They come last, because a run is marked
+ * before its records go.
  */
 export const tenantFileKinds = [
   'users',
@@ -38,6 +40,7 @@ export const tenantFileKinds = [
   'events',
   'approvalArgs',
   'approvals',
+  'runs',
 ] as const satisfies readonly RecordKind[];
 
 export type TenantFileKind = (typeof tenantFileKinds)[number];

@@ -11,7 +11,8 @@ import { type FileHead, fileFormat as fileFormatName, headText, writeLine } from
 
 export interface TenantExports {
   /**
-   * The parts of the file, in their order.
+   * The parts of the file, in their order. Ask for them all, or call `return`: it ends the reading of the store, also
+   * before the first part.
    * @throws HubError not_found; conflict for a tenant that is being removed
    */
   start(tenantId: string, passphrase: string): Promise<AsyncGenerator<Uint8Array, void, undefined>>;
@@ -47,7 +48,10 @@ export const createTenantExports = (ports: Ports): TenantExports => ({
         suspendedAt: tenant.suspendedAt,
       },
     };
-    return parts(ports, await store.readTenant(tenantId), head, key);
+    const file = parts(ports, head, key);
+    // Begins the reading.
+    await file.next();
+    return file;
   },
 });
 
@@ -56,9 +60,9 @@ const sealingFor = ({ secrets }: Ports, key: FileKey): Resealing => ({
   text: (value) => key.seal('tenant-file', new TextEncoder().encode(value)),
 });
 
+/** First an empty piece, when the reading has begun: `return` skips the `finally` of a generator that did not start. */
 async function* parts(
   ports: Ports,
-  reading: TenantReading,
   head: FileHead,
   key: FileKey,
 ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -69,7 +73,9 @@ async function* parts(
     const own = number++;
     return fileFormat.pack(text, (digest) => key.proof('tenant-file', `${own} ${digest}`));
   };
+  const reading = await ports.store.readTenant(head.tenant.id);
   try {
+    yield new Uint8Array();
     yield await pack(`${headText(head)}\n`);
     const selection = new Selection(reading);
     const to = sealingFor(ports, key);

@@ -272,6 +272,7 @@ async function writeEvents(
       tenantId,
       env: env as Env,
       receivedAt: createdAt,
+      isImported: true as const,
       ...(sample ? { sample: true as const } : {}),
     };
     await events.ingest({ ...batch, events: group.map(inputOf) });
