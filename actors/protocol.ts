@@ -309,8 +309,15 @@ export type AgentMessages = {
   };
 };
 
-/** `note` is for the audit chain. `ifMatch`: hashes of the rule that is changed; absent without a condition. */
-export type RuleChange = { readonly note: AuditNote; readonly ifMatch?: readonly string[] } & (
+/**
+ * `note` is for the audit chain. Conditions of a change, absent without one: `ifMatch`, hashes of the rule that is
+ * changed, and `ifEnv`, the environment that it belongs to.
+ */
+export type RuleChange = {
+  readonly note: AuditNote;
+  readonly ifMatch?: readonly string[];
+  readonly ifEnv?: Env;
+} & (
   | { readonly action: 'create'; readonly rule: AssignmentRule }
   | {
       readonly action: 'update';
@@ -324,7 +331,7 @@ export type RuleChange = { readonly note: AuditNote; readonly ifMatch?: readonly
 
 /** Key: tenant. Orders changes of assignment rules and signing keys, and tells the environments. */
 export type TenantMessages = {
-  /** Throws conflict (priority taken), changed or not_found. Announces the change. */
+  /** Throws conflict (priority taken, another environment), changed or not_found. Announces the change. */
   changeRule: { body: RuleChange; reply: AssignmentRule };
   /**
    * Explicit assignment of registered agents (null: unassign); announces it, and has each agent resolved again. `envs`:

@@ -38,16 +38,27 @@ async function createRule(
   return same;
 }
 
-/** @throws HubError changed unless the rule is what the request replaces. A repeat of an update passes. */
+/**
+ * A repeat of an update passes.
+ * @throws HubError changed unless the rule is what the request replaces; conflict if it belongs to an environment for
+ *   which nobody checked the caller's rights
+ */
 async function requireReplaced(
   { store, secrets }: ActorPorts,
   tenantId: string,
   change: Exclude<RuleChange, { readonly action: 'create' }>,
 ): Promise<void> {
-  if (change.ifMatch === undefined) return;
+  const { ifMatch, ifEnv } = change;
+  if (ifMatch === undefined && ifEnv === undefined) return;
   const rule = (await store.rules.list(tenantId)).find(({ id }) => id === change.id);
   if (rule && change.action === 'update' && ruleText({ ...rule, ...change.patch }) === ruleText(rule)) return;
-  requireMatch(change.ifMatch, rule ? [secrets.sha256(ruleText(rule))] : [], 'The assignment rule');
+  requireMatch(ifMatch ?? null, rule ? [secrets.sha256(ruleText(rule))] : [], 'The assignment rule');
+  if (rule && ifEnv !== undefined && rule.env !== ifEnv) {
+    throw new HubError(
+      'conflict',
+      'The assignment rule was moved to another environment during the request. Read it, then repeat the request.',
+    );
+  }
 }
 
 /** Fields of the rule that its audit entry contains, by the names there. */

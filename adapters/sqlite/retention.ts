@@ -149,20 +149,29 @@ function removeRows(
   return { removed, next: rows.length < limit ? null : (rows.at(-1) ?? null) };
 }
 
+/** Parts of the writer that retention needs. */
+export interface RetentionWriter {
+  readonly removeOld: RemoveOldEvents;
+  /** Writes what commits gathered in memory, of runs too. */
+  readonly flush: () => void;
+}
+
 function removeSlice(
   db: Database,
-  removeOldEvents: RemoveOldEvents,
+  { removeOld, flush }: RetentionWriter,
   tenantId: string,
   kind: RetentionKind,
   before: number,
   after: string | null,
   limit: number,
 ): RetentionSlice {
+  // A run may have had something that is not written to it yet.
+  flush();
   const place = placeIn(after);
   const test = trimmingRuns(db, tenantId, before);
   const { removed, next } =
     kind === 'events'
-      ? removeOldEvents(tenantId, before, place, limit, (event) => test(event.agentId, sessionOf(event)))
+      ? removeOld(tenantId, before, place, limit, (event) => test(event.agentId, sessionOf(event)))
       : removeRows(db, kind, tenantId, before, place, limit);
   if (removed > 0) {
     db.run(
@@ -236,10 +245,10 @@ function settleCounts(db: Database, tenantId: string): RetentionCounts | null {
   return { ...keepEverything, ...Object.fromEntries(counts) };
 }
 
-export const retentionStore = (db: Database, removeOldEvents: RemoveOldEvents): Sync<RetentionStore> => ({
+export const retentionStore = (db: Database, writer: RetentionWriter): Sync<RetentionStore> => ({
   count: (tenantId, kind, before) =>
     kind === 'events' ? countEvents(db, tenantId, before) : countRows(db, kind, tenantId, before),
   remove: (tenantId, kind, before, after, limit) =>
-    removeSlice(db, removeOldEvents, tenantId, kind, before, after, limit),
+    removeSlice(db, writer, tenantId, kind, before, after, limit),
   settle: (tenantId) => settleCounts(db, tenantId),
 });

@@ -80,7 +80,7 @@ export function storesOf(
     tenants: tenantStore(db),
     tenantRecords: tenantRecordStore(db),
     tenantFiles: tenantFileStore(db, usage),
-    retention: retentionStore(db, eventWrites.removeOld),
+    retention: retentionStore(db, { removeOld: eventWrites.removeOld, flush: () => usage.flush() }),
     logins: loginStore(db),
     identities: identityStore(db),
     keys: keyStore(db),

@@ -120,7 +120,7 @@ class RetentionRun {
 const refuseJob = (): never => {
   throw new Error('Slices make no jobs.');
 };
-const noJobs = { add: refuseJob, remove: refuseJob, dead: refuseJob, retry: refuseJob };
+const noJobs = { add: refuseJob, find: refuseJob, remove: refuseJob, dead: refuseJob, retry: refuseJob };
 
 /** Milliseconds of slices on the folder of a stopped hub, by the sizes that retention chooses. */
 async function measureSlices(folder: string, tenantId: string): Promise<readonly number[]> {

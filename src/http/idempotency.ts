@@ -10,15 +10,14 @@ import type { IdempotencyStore, KeyedRequest, StoredAnswer } from '../shared/por
 import type { Log } from '../shared/ports/log.ts';
 import type { Secrets } from '../shared/ports/secrets.ts';
 import { type Caller, Reply } from './contract/call.ts';
+import { requireIdempotencyKey } from './contract/idempotency-key.ts';
 import type { RouteDeclaration } from './contract/route.ts';
-import { validationFailed } from './contract/validation.ts';
 import type { Headers } from './credentials.ts';
 
 /** A request whose node died may be carried out again after so long. */
 const runsMs = 10_000;
 /** Bytes of an answer that is kept; for a larger one the handler runs again, under the same id. */
 const maxKept = 128 * 1024;
-const printable = /^[\x20-\x7e]{1,128}$/;
 const replayed = { 'Idempotency-Replayed': 'true' };
 
 export interface IdempotencyOptions {
@@ -56,11 +55,7 @@ export interface Idempotency {
 export const createIdempotency = (ports: IdempotencyOptions): Idempotency => ({
   keyOf({ declaration, headers }) {
     const key = declaration.idempotent === undefined ? undefined : headers.get('idempotency-key');
-    if (key === undefined) return null;
-    if (printable.test(key)) return key;
-    throw validationFailed([
-      { loc: ['header', 'idempotency-key'], msg: 'must be 1 to 128 printable ASCII characters' },
-    ]);
+    return key === undefined ? null : requireIdempotencyKey(key);
   },
 
   async run(sent, key, input, handle) {

@@ -85,7 +85,7 @@ export interface AppPorts {
   readonly broadcast: Pick<Broadcast, 'control' | 'follow'>;
   readonly evaluator: Evaluator;
   readonly replayer: Replayer;
-  readonly jobs: Pick<Jobs, 'add' | 'remove' | 'dead' | 'retry'>;
+  readonly jobs: Pick<Jobs, 'add' | 'find' | 'remove' | 'dead' | 'retry'>;
   /** Limits that hold over all nodes. */
   readonly limits: Limits;
   /** Limits of a caller's requests, which must not need more than this process. */

@@ -1,5 +1,5 @@
 // Assignment rules: their life, their bounds, and what they resolve to.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
 let t: TestHub;
@@ -125,3 +125,24 @@ it('resolve to the explicit assignment first, and by the tags of the registratio
     rule_pattern: null,
   });
 });
+
+it.each(['update', 'delete'] as const)(
+  'are safe from the %s of a person without a role in the environment that they move to meanwhile',
+  async (action) => {
+    const { id } = await create({ env: 'staging' });
+    const guest = { ...user, roles: [{ role: 'operator', env: 'staging' }] } as const;
+    const ask = t.hub.actors.ask.bind(t.hub.actors);
+    const order = vi.spyOn(t.hub.actors, 'ask').mockImplementationOnce(async (...message) => {
+      await change(id, { env: 'production' });
+      return ask(...message);
+    });
+    const params = { rule_id: id };
+    const work =
+      action === 'delete'
+        ? t.call('deleteRule', { params }, guest)
+        : t.call('updateRule', { params, body: { bundle_name: 'other' } }, guest);
+    await expect(work).rejects.toMatchObject({ code: 'conflict' });
+    order.mockRestore();
+    expect((await t.call('listRules', {}, user)).body).toEqual([expect.objectContaining({ ...rule, id })]);
+  },
+);

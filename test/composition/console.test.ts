@@ -1,5 +1,6 @@
 // Compositions: saved, assembled to the byte, deployed; and what a new version of a contract does to them.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { maxRollouts } from '../../src/composition/use-cases/rollouts.ts';
 import { addComposition, addContract, definition } from '../contract/library.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 import { itAtNight } from '../runs.ts';
@@ -471,11 +472,43 @@ describe('a new version of a contract', () => {
     await deploy();
     t.newFrames();
     const answer = await newVersion('a', { definition: { tool: 'x' } });
-    expect(answer.body.version).toBe(2);
+    expect(answer.body).toMatchObject({ version: 2, auto_deploy: 'held' });
     expect(await deployedTo()).toHaveLength(1);
     const { contracts } = (await t.call('getComposition', named('team'), user)).body;
     expect(contracts[0]).toMatchObject({ contract_version: 1, has_newer_version: true });
     expect(frames().map(({ type }) => type)).toEqual(['contract_updated', 'composition_changed']);
+  });
+
+  it('leaves the compositions beyond the twentieth pinned, and says so', async () => {
+    const names = Array.from({ length: maxRollouts + 1 }, (_, i) => `team-${i + 10}`);
+    for (const name of names) {
+      await addComposition(t, user, name, ['a'], { update_strategy: 'auto_deploy' });
+      await deploy('staging', name);
+    }
+    expect((await newVersion('a', { name: 'x' })).body).toMatchObject({ version: 2, auto_deploy: 'held' });
+    const rollouts = (await deployedTo()).filter(([, , by]) => by === 'system:auto_deploy');
+    expect(rollouts).toHaveLength(maxRollouts);
+  });
+
+  it.each([
+    ['undeploy', []],
+    ['rollback', [1]],
+  ] as const)('undoes no %s that comes while auto_deploy works', async (change, versions) => {
+    await addComposition(t, user, 'team', ['a'], { update_strategy: 'auto_deploy' });
+    await deploy('staging');
+    await deploy('staging');
+    const { compositions, deployments } = t.hub.store;
+    const read = compositions.get.bind(compositions);
+    vi.spyOn(compositions, 'get').mockImplementationOnce(async (...args) => {
+      const body = { env: 'staging' };
+      if (change === 'rollback')
+        await t.call('deployBundle', { params: { name: 'team', version: '1' }, body }, user);
+      else await t.call('undeployBundle', { query: { ...body, bundle_name: 'team' } }, user);
+      return read(...args);
+    });
+    expect((await newVersion('a', { definition: definition('^/new/') })).body.auto_deploy).toBe('held');
+    const current = await deployments.getCurrent(user.tenantId, 'staging', 'team');
+    expect(current === null ? [] : [current.version]).toEqual(versions);
   });
 
   it('of a session contract is no shadow of observe_first: its limits would be enforced', async () => {

@@ -132,6 +132,29 @@ export function retentionContract(name: string, open: Open): void {
       expect(await runOf(tenantId, 'live')).not.toBeNull();
     });
 
+    it('keeps a run, and its approvals, that had an event a moment ago', async () => {
+      const store = shared.get();
+      const tenantId = uuid();
+      const approval = anApproval({
+        tenantId,
+        agentId: 'agent-1',
+        sessionId: 's',
+        ...{ createdAt: t0, deadline: t0 + 5 },
+      });
+      await store.approvals.request(approval);
+      await store.approvals.expire(tenantId, approval.id, t0 + 6);
+      await store.approvals.announced(tenantId, 'timeout', [approval.id]);
+      await ingest(tenantId, t0, [ofSession('s', { callId: 'first' })]);
+      expect(await runOf(tenantId, 's')).not.toBeNull();
+      for (const kind of ['runs', 'approvals'] as const) {
+        // No read comes between the event and the removal: a read would have the store count the event.
+        await ingest(tenantId, t0 + 50, [ofSession('s', { callId: kind })]);
+        expect([kind, await removeAll(store, tenantId, kind, t0 + 50)]).toEqual([kind, 0]);
+      }
+      expect(await runOf(tenantId, 's')).toMatchObject({ isTrimmed: false });
+      expect(await store.approvals.get(tenantId, approval.id)).not.toBeNull();
+    });
+
     it('keeps no run for a repeat that adds nothing, and makes none for it', async () => {
       const store = shared.get();
       const tenantId = uuid();

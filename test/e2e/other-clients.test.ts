@@ -320,6 +320,25 @@ describe.concurrent('an approval asked for twice', () => {
     ]);
     expect(otherBody.body.id).not.toBe(one.body.id);
   });
+
+  it('with an empty Idempotency-Key counts as one without a key', async () => {
+    const empty = ['Idempotency-Key:'];
+    const first = await ask('empty-key', empty);
+    expect((await ask('empty-key', empty)).body.id).toBe(first.body.id);
+    await people('PUT', `/approvals/${first.body.id}`, { approved: true });
+    const next = await ask('empty-key', empty);
+    expect([next.status, next.body.status]).toEqual([201, 'pending']);
+  });
+
+  it.each(['k'.repeat(129), 'k\xe91', 'k\t1'])('is refused with the Idempotency-Key %j', async (value) => {
+    const problem = {
+      loc: ['header', 'idempotency-key'],
+      msg: 'must be 1 to 128 printable ASCII characters',
+    };
+    const refused = await ask('bad-key', [`Idempotency-Key: ${value}`]);
+    expect(refused).toMatchObject({ status: 422, body: { detail: [problem] } });
+    expect((await ask('bad-key', [`Idempotency-Key: ${'k'.repeat(128)}`])).status).toBe(201);
+  });
 });
 
 describe.concurrent('a manifest', () => {

@@ -292,4 +292,10 @@ describe.concurrent('an approval asked for twice', () => {
     expect(await everywhere('k3', 'production')).not.toBe(await everywhere('k4', 'staging'));
     expect(await everywhere('k4', 'staging')).toBe(await everywhere('k4', 'staging'));
   });
+
+  it.each(['', 'k'.repeat(129), 'k\xe91'])('is refused with the Idempotency-Key %j', async (value) => {
+    const header = `Idempotency-Key: ${value}`;
+    const refused = await production.post('/v1/approvals', request('bad-key'), 'asks', [header]);
+    expect(refused).toMatchObject({ status: 422, body: { code: 'validation_failed' } });
+  });
 });

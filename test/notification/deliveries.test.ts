@@ -1,6 +1,6 @@
 // Deliveries: which channels hear of an approval, retries, the log, replay, and that a slow receiver holds up nobody
 // else.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Delivery } from '../../src/notification/record.ts';
 import { memberRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
@@ -332,6 +332,21 @@ describe('a replay', () => {
     await receiver.atLeast(3);
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     await expect.poll(async () => (await deliveries(channel.id))[0]?.log.length).toBe(3);
+  });
+
+  it('can be repeated when its job was not stored, and then sends the delivery', async () => {
+    const channel = await webhook();
+    await ask();
+    await reaches(channel.id, 'requested', { status: 'delivered' });
+    const [{ id } = { id: '' }] = await deliveries(channel.id);
+    const add = vi.spyOn(t.jobs, 'add').mockRejectedValue(new HubError('unavailable', 'Redis is away.'));
+    for (let i = 0; i < 2; i++)
+      await expect(replay(channel.id, id)).rejects.toMatchObject({ code: 'unavailable' });
+    add.mockRestore();
+    await reaches(channel.id, 'requested', { status: 'waiting', attempts: 0 });
+    expect((await replay(channel.id, id)).body.status).toBe('waiting');
+    await reaches(channel.id, 'requested', { status: 'delivered' });
+    expect(receiver.received).toHaveLength(2);
   });
 
   it('is refused while it is on its way, for a disabled channel, and for what is not there', async () => {

@@ -81,6 +81,7 @@ export class EventRemover {
     return removeRuns(this.#db, tenantId, before, limit);
   }
 
+  /** To be called after a flush of the usage. */
   removeOld(
     tenantId: string,
     before: number,
@@ -88,7 +89,6 @@ export class EventRemover {
     limit: number,
     mayGo: (event: EventInput) => boolean,
   ): ReturnType<RemoveOldEvents> {
-    this.#usage.flush();
     const tenant = tenantNumber(this.#db, tenantId);
     if (tenant === null) return { removed: 0, next: null };
     this.#cache.forget();

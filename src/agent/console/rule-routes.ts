@@ -114,7 +114,14 @@ export const ruleRoutes = routes({
     ifMatch: 'The hash of the rule.',
     status: 204,
     audit: ['assignment_rule.deleted'],
-    errors: ['environment_protected', 'not_found', 'validation_failed', 'overloaded', 'unavailable'],
+    errors: [
+      'environment_protected',
+      'not_found',
+      'conflict',
+      'validation_failed',
+      'overloaded',
+      'unavailable',
+    ],
   },
   resolveRule: {
     method: 'GET',

@@ -109,6 +109,7 @@ export class AssignmentRules {
       action: 'update',
       id,
       patch,
+      ifEnv: rule.env,
       ...(ifMatch === null ? {} : { ifMatch }),
       note: this.#noteOn(principal, id, rule.pattern, 'updated', 'An assignment rule was changed.', {
         envs: [...new Set([rule.env, patch.env ?? rule.env])],
@@ -117,13 +118,14 @@ export class AssignmentRules {
     });
   }
 
-  /** @throws HubError forbidden, changed, not_found */
+  /** @throws HubError forbidden, changed, conflict (moved to another environment), not_found */
   async remove(principal: Principal, id: string, ifMatch: IfMatch = null): Promise<void> {
     requireRole(principal, 'operator');
     const rule = await this.#changeable(principal, id, ifMatch);
     await this.#ports.actors.ask('tenant', principal.tenantId, 'changeRule', {
       action: 'delete',
       id,
+      ifEnv: rule.env,
       ...(ifMatch === null ? {} : { ifMatch }),
       note: this.#noteOn(principal, id, rule.pattern, 'deleted', 'An assignment rule was deleted.', {
         env: rule.env,

@@ -4,6 +4,7 @@ import type { OwnLimits } from '../../admission/limit.ts';
 import type { Caller } from '../../http/contract/call.ts';
 import { openCursor, sealCursor } from '../../http/contract/cursor.ts';
 import type { Handlers, Hub } from '../../http/contract/handler.ts';
+import { requireIdempotencyKey } from '../../http/contract/idempotency-key.ts';
 import { keyPrincipalOf, principalOf } from '../../http/contract/principal.ts';
 import { iso } from '../../http/contract/render.ts';
 import { consoleApprovalRequest } from '../record.ts';
@@ -17,7 +18,7 @@ export type ApprovalBody = z.output<typeof approvalRoutes.createApproval.body>;
 
 export const approvals: Handlers<typeof approvalRoutes> = {
   createApproval: (hub, { body }, caller, request) =>
-    requestApproval(hub, caller, body, request.limits, request.header('idempotency-key')),
+    requestApproval(hub, caller, body, request.limits, keyOf(request.header('idempotency-key'))),
 
   async approvalGroups(hub, { query }, caller) {
     const scope = { tenantId: caller.tenantId, list: 'approval_groups_pending' } as const;
@@ -62,6 +63,10 @@ export const approvals: Handlers<typeof approvalRoutes> = {
   withdrawApproval: async ({ app }, { params }, caller) =>
     render(await app.approvals.withdraw(keyPrincipalOf(caller), params.approval_id)),
 };
+
+/** Some clients send an empty header for no key. @throws HubError validation_failed */
+const keyOf = (header: string | null): string | null =>
+  header === null || header === '' ? null : requireIdempotencyKey(header);
 
 /**
  * Asks for an approval over a route or a socket.

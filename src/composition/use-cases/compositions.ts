@@ -171,7 +171,8 @@ export class Compositions {
     const composition = await this.#find(principal, name);
     const assembly = await this.#assemble(composition);
     requireAssembled(assembly);
-    const release = await this.#ports.releases.deploy(principal, composition, assembly, [env], how);
+    const target = { env, ifMatch: how.ifMatch ?? null };
+    const release = await this.#ports.releases.deploy(principal, composition, assembly, [target], how);
     return { assembly, ...release };
   }
 

@@ -9,32 +9,40 @@ import type { Deployment } from '../../deployment/record.ts';
 import type { DeployChoice, Deployments } from '../../deployment/use-cases/deployments.ts';
 import type { Assembly } from '../../evaluation/port/evaluator.ts';
 import type { Env } from '../../shared/ids.ts';
+import type { IfMatch } from '../../shared/if-match.ts';
 import type { Principal } from '../../shared/principal.ts';
 import type { AppPorts } from '../../shared/use-case-ports.ts';
 import type { Composition } from '../record.ts';
 
 export interface Release {
   readonly version: BundleVersion;
-  /** In the order of the environments asked for. */
+  /** In the order of the targets. */
   readonly deployments: readonly Deployment[];
   /** Findings about the document. */
   readonly warnings: readonly Finding[];
 }
 
+export interface DeployTarget {
+  readonly env: Env;
+  /** The version that the environment runs; null: any. */
+  readonly ifMatch: IfMatch;
+}
+
 export interface Releases {
   /**
-   * Saves the assembly as the next version of the composition's name and deploys it to each environment in turn. When a
-   * deploy fails the version stays saved, undeployed: deploying it by its number, or the composition again, completes
-   * the work.
+   * Saves the assembly as the next version of the composition's name and deploys it to each target in turn. Nothing is
+   * saved if an environment does not run the version of its target. When a deploy fails the version stays saved,
+   * undeployed: deploying it by its number, or the composition again, completes the work.
    * @param by the deployer; the rights are checked
-   * @throws HubError unprocessable (with everything found; nothing is saved then), and as the environment's deploy does
+   * @throws HubError unprocessable (with everything found; nothing is saved then), changed, and as the environment's
+   *   deploy does
    */
   deploy(
     by: Principal,
     composition: Composition,
     assembly: Assembly,
-    envs: readonly Env[],
-    how?: DeployChoice,
+    targets: readonly DeployTarget[],
+    how?: Pick<DeployChoice, 'force' | 'reason'>,
   ): Promise<Release>;
   /** Tells the dashboards that a composition was created, changed, deleted or (with a version) deployed. */
   compositionChanged(tenantId: string, name: string, bundleVersion?: number): Promise<void>;
@@ -47,7 +55,7 @@ type Ports = Pick<AppPorts, 'announcer'> & {
 };
 
 /** For a deployment that follows from a change, without a person to give a reason. */
-const unforced: DeployChoice = { force: false, reason: null };
+const unforced = { force: false, reason: null };
 
 export function createReleases(ports: Ports): Releases {
   const { announcer, uploads, deployments, inspector } = ports;
@@ -55,12 +63,12 @@ export function createReleases(ports: Ports): Releases {
     announcer.announce([{ kind: 'compositionChanged', tenantId, name, bundleVersion }]);
   return {
     compositionChanged,
-    async deploy(by, composition, assembly, envs, { force, reason, ifMatch = null } = unforced) {
+    async deploy(by, composition, assembly, targets, { force, reason } = unforced) {
       const { id, tenantId, name, defaultsMode, description } = composition;
       const warnings = await inspector.inspect(tenantId, assembly.yaml);
       if (!force) requireDeployable(warnings);
       const forced = warnings.some(isError);
-      for (const env of envs) await deployments.requireRunning(tenantId, env, name, ifMatch);
+      for (const { env, ifMatch } of targets) await deployments.requireRunning(tenantId, env, name, ifMatch);
       const version = await uploads.upload(by, {
         subject: 'bundle',
         yaml: new TextEncoder().encode(assembly.yaml),
@@ -73,9 +81,10 @@ export function createReleases(ports: Ports): Releases {
         source: { compositionId: id, snapshot: assembly.contracts },
       });
       const documentKind = await deployments.kindOf(tenantId, assembly.yaml);
-      const order = { bundleName: name, version: version.version, documentKind, forced, reason, ifMatch };
+      const order = { bundleName: name, version: version.version, documentKind, forced, reason };
       const newDeployments: Deployment[] = [];
-      for (const env of envs) newDeployments.push(await deployments.deployInspected(by, env, order));
+      for (const { env, ifMatch } of targets)
+        newDeployments.push(await deployments.deployInspected(by, env, { ...order, ifMatch }));
       await compositionChanged(tenantId, name, version.version);
       return { version, deployments: newDeployments, warnings };
     },

@@ -2,6 +2,7 @@
 import { changeBy, recorded } from '../../audit/note.ts';
 import { requireDeployable } from '../../bundle/rules/deployable.ts';
 import type { Inspector } from '../../bundle/use-cases/inspection.ts';
+import type { Deployment } from '../../deployment/record.ts';
 import { HubError } from '../../shared/error.ts';
 import { type Env, environments } from '../../shared/ids.ts';
 import { type Principal, systemPrincipal } from '../../shared/principal.ts';
@@ -22,8 +23,8 @@ export interface Rollouts {
    * Re-pins, assembles, validates and deploys each `auto_deploy` composition that names the contract, to the
    * environments it runs in. The new version is stored already, so a failure is not the caller's: the composition stays
    * as it was and is announced as changed.
-   * @returns true when a composition runs in an environment that the author of the version may not change: it is not
-   *   deployed there
+   * @returns true when a composition was not deployed everywhere it runs: it failed, or the author of the version may
+   *   not change an environment
    */
   rollOut(author: Principal, contractId: string): Promise<boolean>;
   /** True when an `auto_deploy` composition that names the contract runs anywhere. */
@@ -54,18 +55,19 @@ export const createRollouts = (ports: Ports): Rollouts => ({
     const { tenantId } = author;
     const allowed = await allowedTo(ports, author);
     let isHeld = false;
-    let running = 0;
+    let count = 0;
     for (const name of await store.compositions.listAutomatic(tenantId, contractId)) {
       const all = await runningIn(ports, tenantId, name);
-      const envs = all.filter((env) => allowed.has(env));
-      isHeld ||= envs.length < all.length;
-      if (envs.length === 0) continue;
+      const running = all.filter(({ env }) => allowed.has(env));
+      isHeld ||= running.length < all.length;
+      if (running.length === 0) continue;
       try {
-        if (++running > maxRollouts)
+        if (++count > maxRollouts)
           throw new HubError('overloaded', `More than ${maxRollouts} compositions need a rollout.`);
         const composition = await store.compositions.get(tenantId, name);
-        if (composition) await rollOutOne(ports, author, composition, envs);
+        if (composition) await rollOutOne(ports, author, composition, running);
       } catch (error) {
+        isHeld = true;
         log.warn(
           { err: error, tenantId, composition: name, contractId },
           'auto_deploy skipped a composition',
@@ -81,7 +83,7 @@ async function rollOutOne(
   ports: Ports,
   author: Principal,
   before: Composition,
-  envs: readonly Env[],
+  running: readonly Deployment[],
 ): Promise<void> {
   const { assembler, store, inspector, releases } = ports;
   const { tenantId, name } = before;
@@ -113,7 +115,9 @@ async function rollOutOne(
     await store.compositions.listEnabledItems(tenantId, name),
   );
   requireAssembled(assembly);
-  await releases.deploy(by, composition, assembly, envs);
+  // An undeploy or a rollback by a person since then holds.
+  const targets = running.map(({ env, version }) => ({ env, ifMatch: [String(version)] }));
+  await releases.deploy(by, composition, assembly, targets);
 }
 
 /** The hub's own name in the records of a roll-out, with the request that caused it. */
@@ -122,9 +126,13 @@ const rolloutPrincipal = ({ tenantId, request }: Principal): Principal => ({
   ...(request === undefined ? {} : { request }),
 });
 
-const runningIn = async ({ store }: Ports, tenantId: string, name: string): Promise<readonly Env[]> => {
+const runningIn = async (
+  { store }: Ports,
+  tenantId: string,
+  name: string,
+): Promise<readonly Deployment[]> => {
   const current = environments.map((env) => store.deployments.getCurrent(tenantId, env, name));
-  return (await Promise.all(current)).flatMap((deployment) => (deployment ? [deployment.env] : []));
+  return (await Promise.all(current)).flatMap((deployment) => (deployment ? [deployment] : []));
 };
 
 async function allowedTo(ports: Ports, author: Principal): Promise<ReadonlySet<Env>> {

@@ -51,7 +51,7 @@ export interface Notifications {
     filter: { readonly status?: DeliveryStatus },
     page: PageRequest,
   ): Promise<Page<Delivery>>;
-  /** Sends a delivery once more, whatever became of it. @throws HubError forbidden, not_found, conflict */
+  /** Sends a delivery once more, unless it is on its way. @throws HubError forbidden, not_found, conflict */
   replay(principal: Principal, channelId: string, id: string): Promise<Delivery>;
 }
 
@@ -82,6 +82,9 @@ function eventOfEnd(
   // The hosted API's webhooks receive requests alone.
   return kind === 'webhook' && payloadStyle === 'hosted' ? null : 'decided';
 }
+
+const inProgress = () =>
+  new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
 
 class ChannelNotifications implements Notifications {
   readonly #ports: Ports;
@@ -180,9 +183,7 @@ class ChannelNotifications implements Notifications {
     const channel = await this.#find(principal, channelId);
     const delivery = await store.deliveries.get(principal.tenantId, id);
     if (!delivery || delivery.channelId !== channel.id) throw notFound('Delivery not found.');
-    if (delivery.status === 'waiting') {
-      throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
-    }
+    if (await this.#isOnItsWay(delivery)) throw inProgress();
     if (!channel.enabled) {
       throw new HubError('conflict', 'The notification channel is disabled. Enable it first.');
     }
@@ -197,11 +198,20 @@ class ChannelNotifications implements Notifications {
       }
     }
     const next = again(delivery, now);
-    if (!(await store.deliveries.update(next, delivery))) {
-      throw new HubError('conflict', 'This delivery is already in progress. Wait for its result.');
-    }
+    if (!(await store.deliveries.update(next, delivery))) throw inProgress();
     await jobs.add(deliveryJob(next));
     return next;
+  }
+
+  /**
+   * False for a delivery that waits without a job: the process died between the two, or the job was refused. A delivery
+   * that was put off has a job of another id. Its replay has another run, so that job sends nothing.
+   */
+  async #isOnItsWay(delivery: Delivery): Promise<boolean> {
+    if (delivery.status !== 'waiting') return false;
+    const { queue, id } = deliveryJob(delivery);
+    const job = await this.#ports.jobs.find(queue, id);
+    return job !== null && job.state !== 'dead';
   }
 
   /** The same for a repeat, so that nothing is put on its way twice. */
