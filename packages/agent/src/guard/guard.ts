@@ -163,7 +163,7 @@ export class Guard implements Governs {
 
   /** Effect of a denial: `enforce` stops the call, `observe` records the denial and lets the call run. */
   get mode(): GuardMode {
-    return this.#options.mode ?? this.#policy.bundle.mode;
+    return this.#modeOf(this.#policy);
   }
 
   /**
@@ -216,7 +216,7 @@ export class Guard implements Governs {
     const parts = {
       policy: this.#policy,
       currentPolicy: () => this.#policy,
-      mode: this.mode,
+      modeOf: (policy: Policy) => this.#modeOf(policy),
       hooks: own.hooks ?? [],
       contracts: own.contracts ?? [],
       matches: globMatch,
@@ -301,6 +301,10 @@ export class Guard implements Governs {
       await close().catch((failure: unknown) => failures.push(failure));
     }
     if (failures.length > 0) throw new AggregateError(failures, 'closing the guard failed in part');
+  }
+
+  #modeOf(policy: Policy): GuardMode {
+    return this.#options.mode ?? policy.bundle.mode;
   }
 
   get #environment(): string {

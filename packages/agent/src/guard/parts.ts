@@ -13,7 +13,8 @@ export interface RunParts extends JournalPorts {
   readonly policy: Policy;
   /** The policy in force now: another than `policy` when contracts were replaced since then. */
   readonly currentPolicy: () => Policy;
-  readonly mode: GuardMode;
+  /** The mode of calls that the policy judges. */
+  readonly modeOf: (policy: Policy) => GuardMode;
   readonly hooks: readonly BeforeHook[];
   readonly contracts: readonly CodeContract[];
   readonly matches: (pattern: string, tool: string) => boolean;

@@ -78,7 +78,13 @@ export class GovernedCall<A extends object, R> {
     const facts = {
       ...{ run_id: place.runId, call_id: round.callId, call_index: place.callIndex },
       ...{ parent_call_id: place.parentCallId, tool_name: tool, tool_args: this.#argsForPeople },
-      ...{ side_effect, environment, principal, policy_version: parts.policy.version, mode: parts.mode },
+      ...{
+        side_effect,
+        environment,
+        principal,
+        policy_version: parts.policy.version,
+        mode: parts.modeOf(parts.policy),
+      },
       ...(trace_id === null ? {} : { trace_id }),
     };
     this.#journal = new Journal(parts, facts, this.#span);
@@ -202,7 +208,7 @@ export class GovernedCall<A extends object, R> {
   async #deny(denial: Denial, action: AuditAction = 'call_denied'): Promise<void> {
     if (denial.policyError) this.#policyError = true;
     const decision = detailsOf(denial);
-    if (this.#parts.mode === 'observe' && action === 'call_denied' && !denial.isFinal) {
+    if (this.#parts.modeOf(this.#policy) === 'observe' && action === 'call_denied' && !denial.isFinal) {
       await this.#record('call_would_deny', decision);
       const reason = this.#parts.redaction.redactText(denial.reason);
       this.#span.set({ 'governance.action': 'would_deny', 'governance.would_deny_reason': reason });
@@ -385,6 +391,7 @@ export class GovernedCall<A extends object, R> {
       session_execution_count: this.#counts.executions,
       policy_error: this.#policyError,
       policy_version: this.#policy.version,
+      mode: this.#parts.modeOf(this.#policy),
       ...more,
     });
   }

@@ -57,7 +57,7 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
   const parts = {
     policy,
     currentPolicy: () => policy,
-    mode: policy.bundle.mode,
+    modeOf: ({ bundle }: Policy) => bundle.mode,
     hooks: hooksOf(input, policy, judging),
     contracts: [],
     matches: globMatch,
