@@ -21,7 +21,7 @@ import { HubClient, type HubOptions } from '../../hub.ts';
 import { readBundle } from '../../rules/bundle/document.ts';
 import { ServerSink } from '../../sinks/server.ts';
 import { type ConnectionPlan, connectOptionsOf } from '../connection.ts';
-import { type GateState, type KeptContracts, sourcesOf } from './state.ts';
+import { type GateState, type KeptContracts, lineStart, sourcesOf } from './state.ts';
 
 /** Contracts from files, read again and kept. @throws Error that names every problem */
 export async function readContracts(plan: ConnectionPlan, state: GateState): Promise<KeptContracts> {
@@ -151,9 +151,10 @@ async function collect(state: GateState): Promise<void> {
     await sleep(systemClock, writeMs);
   }
   const file = openSync(moving, 'r');
-  const copyRest = (): void =>
-    appendFileSync(state.path('sending.jsonl'), readFileSync(file), { mode: 0o600, flush: true });
+  const sending = openSync(state.path('sending.jsonl'), 'a+', 0o600);
+  const copyRest = (): void => appendFileSync(sending, readFileSync(file), { flush: true });
   try {
+    appendFileSync(sending, lineStart(sending));
     // A crash in between sends them twice: the hub knows the call ids.
     copyRest();
     rmSync(moving);
@@ -161,6 +162,7 @@ async function collect(state: GateState): Promise<void> {
     copyRest();
   } finally {
     closeSync(file);
+    closeSync(sending);
   }
 }
 

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -51,11 +52,20 @@ const maxAttempts = 10;
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 const timeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
 
+/** `\n` if the file ends within a line, as a full disk leaves it: a line appended there would be lost with its start. */
+export function lineStart(file: number): '' | '\n' {
+  const { size } = fstatSync(file);
+  const last = Buffer.alloc(1);
+  if (size > 0) readSync(file, last, 0, 1, size - 1);
+  return size === 0 || last.toString() === '\n' ? '' : '\n';
+}
+
 /** False if the delivering process removed the file after it was opened: nobody reads a line written since. */
 function append(path: string, text: string): boolean {
-  const file = openSync(path, 'a', 0o600);
+  const file = openSync(path, 'a+', 0o600);
   try {
-    appendFileSync(file, text);
+    // Two gates that repair one tear leave an empty line, which readers pass over.
+    appendFileSync(file, lineStart(file) + text);
     const { nlink, ino } = fstatSync(file);
     // Some file systems count no links.
     return nlink > 0 || statSync(path, { throwIfNoEntry: false })?.ino === ino;
