@@ -96,7 +96,7 @@ export class HubClient {
     return this.http.agentId;
   }
 
-  /** The environment of the key. */
+  /** The option `env`: the environment of the key. */
   get env(): string {
     return this.http.env;
   }

@@ -19,7 +19,7 @@ import type { BeforeHook } from './hook.ts';
 export interface GuardOptions extends Language {
   /** Effect of a denial. Default: the bundle's `defaults.mode`. */
   readonly mode?: GuardMode;
-  /** Default `production`; with a hub, the environment of the key. */
+  /** Default: with `hub`, the `env` of that client; else `production`. `Guard.connect` has `env` in its place. */
   readonly environment?: string;
   /** The person behind calls, for contracts and records. Default: nobody. */
   readonly principal?: Principal | null;
