@@ -4,6 +4,7 @@ import type { GuardMode, Principal } from '../record.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { Judged } from './arguments.ts';
 import type { CodeContract } from './contract.ts';
+import type { Outcomes } from './counters.ts';
 import type { BeforeHook } from './hook.ts';
 import type { JournalPorts } from './journal.ts';
 import type { Policy } from './policy.ts';
@@ -19,6 +20,7 @@ export interface RunParts extends JournalPorts {
   readonly contracts: readonly CodeContract[];
   readonly matches: (pattern: string, tool: string) => boolean;
   readonly sessions: SessionStore;
+  readonly outcomes: Outcomes;
   readonly approvals: ApprovalBackend | null;
   /** Runs the tool so that governed calls inside it know their parent. */
   readonly within: <T>(callId: string, task: () => T) => T;

@@ -78,17 +78,12 @@ export class GovernedCall<A extends object, R> {
     const facts = {
       ...{ run_id: place.runId, call_id: round.callId, call_index: place.callIndex },
       ...{ parent_call_id: place.parentCallId, tool_name: tool, tool_args: this.#argsForPeople },
-      ...{
-        side_effect,
-        environment,
-        principal,
-        policy_version: parts.policy.version,
-        mode: parts.modeOf(parts.policy),
-      },
+      ...{ side_effect, environment, principal, policy_version: parts.policy.version },
+      mode: parts.modeOf(parts.policy),
       ...(trace_id === null ? {} : { trace_id }),
     };
     this.#journal = new Journal(parts, facts, this.#span);
-    this.#counters = new RunCounters(parts.sessions, place.runId, tool);
+    this.#counters = new RunCounters(parts.sessions, place.runId, tool, parts.outcomes);
   }
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
@@ -355,7 +350,6 @@ export class GovernedCall<A extends object, R> {
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
     await this.#recordShadows(post.shadows).catch(this.#report('writing an audit record'));
-    await this.#counters.finished(judged.success).catch(this.#report('counting the outcome of a call'));
     // The text that contracts left: what they removed from an error leaves the agent in no other way.
     const message = error === null ? null : (after.text ?? error);
     await this.#record(judged.success ? 'call_executed' : 'call_failed', {
@@ -365,6 +359,7 @@ export class GovernedCall<A extends object, R> {
       error: message,
       ...(judged.isolation === null ? {} : { isolation: judged.isolation }),
     }).catch(this.#report('writing an audit record'));
+    this.#counters.finished(judged.success, this.#report('counting the outcome of a call'));
     this.#span.set({
       'governance.tool_success': judged.success,
       'governance.postconditions_passed': post.postconditionsPassed && own.passed,

@@ -105,6 +105,8 @@ const pauseMs = 1500;
 /** Most gates that have opened the file have written their lines by then; milliseconds. */
 const writeMs = 50;
 const maxRounds = 40;
+/** For all events that wait: nobody waits for this process, and a hub that is away ends it sooner. Milliseconds. */
+const deliveryMs = 3_600_000;
 /** Between two signs of life of the process that holds the lock; milliseconds. */
 const renewMs = 20_000;
 /** Counters of sessions that nobody touched for so long are forgotten. */
@@ -183,12 +185,14 @@ async function send(plan: ConnectionPlan, options: HubOptions, state: GateState)
       ...plan.guard,
       hub,
       spoolFile,
+      closeTimeout: deliveryMs,
       openTelemetry: null,
       onFindings: null,
     });
     return guard.close();
   }
-  return new ServerSink({ post: hub.postEvents, agentId: hub.agentId, spoolFile }).close();
+  const { agentId } = hub;
+  return new ServerSink({ post: hub.postEvents, agentId, spoolFile, closeTimeout: deliveryMs }).close();
 }
 
 function forgetCounters(folder: string): void {
