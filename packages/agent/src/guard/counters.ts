@@ -15,8 +15,8 @@ const count = (text: string | null | undefined): number => {
 };
 
 /**
- * Outcomes of finished calls on their way into the store, which may be slow: no result waits for them. Those of one run
- * are written in the order in which its calls ended, so that a success ends the failures before it and no later ones.
+ * Outcomes of finished calls on their way into the store, which may be slow: no result waits for them. A run's outcomes
+ * are written in the order in which its calls ended: a success ends the failures before it and no later ones.
  */
 export class Outcomes {
   /** By key. */

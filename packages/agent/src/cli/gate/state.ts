@@ -58,7 +58,7 @@ const timeOf = (path: string): number | null => statSync(path, { throwIfNoEntry:
 const isRecent = (time: number | null, now: number, life: number): boolean =>
   time !== null && now - time <= life && time - now <= maxAhead;
 
-/** `\n` if the file ends within a line, as a full disk leaves it: a line appended there would be lost with its start. */
+/** `\n` if the file ends within a line, as a full disk leaves it: a line that joined the torn one would be lost. */
 export function lineStart(file: number): '' | '\n' {
   const { size } = fstatSync(file);
   const last = Buffer.alloc(1);
