@@ -177,6 +177,8 @@ const isRefusal = (failure: unknown): boolean =>
 const maxEarly = 1000;
 /** The last look happens this long before the deadline, to have an answer by then. */
 const beforeDeadline = 250;
+/** Wait for the hub by an approval whose deadline is over before its first look; milliseconds. */
+const lateLook = 2000;
 
 /** Approvals held by the hub: decisions are pushed by the stream (`decided`) and polled for as a fallback. */
 export class HubApprovals implements ApprovalBackend {
@@ -227,22 +229,19 @@ export class HubApprovals implements ApprovalBackend {
     return { id, outcome: (own) => this.#wait(id, deadline, request.timeoutEffect, looked, own) };
   }
 
-  /** The outcome rejects with HubResponseError if the hub does not know the approval. */
+  /**
+   * Looks at once. With `until` over, the hub has 2 s to name a decision that was made in time.
+   * The outcome rejects with HubResponseError if the hub does not know the approval.
+   */
   resume({ id, until, timeoutEffect }: EarlierRequest): PendingApproval {
     const { clock } = this.#http;
-    const looked = this.#looks;
-    const deadline = clock.monotonic() + Math.max(0, until - clock.now());
     return {
       id,
-      outcome: async (signal) => {
-        const { status, decidedBy, reason } = await this.get(id, signal).catch((failure: unknown) => {
-          if (isRefusal(failure) || until <= clock.now()) throw failure;
-          return { status: 'pending', decidedBy: null, reason: null };
-        });
-        const ended = Object.hasOwn(statuses, status) ? statuses[status] : undefined;
-        if (ended === 'timeout') return timedOut(timeoutEffect);
-        if (ended) return decision(ended === 'approved', decidedBy, reason);
-        return this.#wait(id, deadline, timeoutEffect, looked, signal);
+      outcome: (signal) => {
+        const left = until - clock.now();
+        const deadline = clock.monotonic() + (left > beforeDeadline ? left : lateLook);
+        // As if a look had been missed: the first one comes at once.
+        return this.#wait(id, deadline, timeoutEffect, this.#looks - 1, signal);
       },
     };
   }

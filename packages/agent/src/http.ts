@@ -13,7 +13,7 @@ export interface HttpOptions {
   readonly apiKey: string;
   /** Default `default`. */
   readonly agentId?: string;
-  /** The environment of the key; default `production`. */
+  /** The environment of the key, which is not read from it; default `production`. */
   readonly env?: string;
   /** Default `X-Service-Agent-Id`. */
   readonly agentIdHeader?: string;

@@ -96,7 +96,7 @@ export class HubClient {
     return this.http.agentId;
   }
 
-  /** The environment of the key. */
+  /** The option `env`: the environment of the key. */
   get env(): string {
     return this.http.env;
   }
@@ -105,6 +105,7 @@ export class HubClient {
   postEvents = async (
     events: readonly WireEvent[],
     manifest?: AgentManifest,
+    signal?: AbortSignal,
   ): Promise<readonly RejectedEvent[]> => {
     const shortManifest = manifest && {
       agent_id: manifest.agentId,
@@ -112,7 +113,7 @@ export class HubClient {
       contracts: manifest.contracts,
     };
     const body = shortManifest ? { events, agent_manifest: shortManifest } : { events };
-    return rejectedIn(await this.http.request('POST', '/events', { body, parse: 'leniently' }));
+    return rejectedIn(await this.http.request('POST', '/events', { body, parse: 'leniently', signal }));
   };
 
   /** Tells which version of which bundle this agent now runs. Does nothing at a hub that has no such route. */

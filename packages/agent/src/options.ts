@@ -48,8 +48,8 @@ function unknownOption(where: string, name: string, names: readonly string[]): T
   );
 }
 
-/** The kind of a value, without its content, because options contain secrets. */
-function kindOf(value: unknown): string {
+/** The kind of a value, without its content, which may be secret. */
+export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (value === '') return 'empty';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list';

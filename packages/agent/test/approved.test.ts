@@ -80,6 +80,33 @@ describe('an approved call', () => {
     ]);
   });
 
+  it('is refused by contracts that enforce by then, although it began with ones that observe', async () => {
+    const asking = over('ask', 0, 'approve').replace('type: pre', 'type: pre\n    mode: enforce');
+    const observing = bundle(asking).replace('mode: enforce', 'mode: observe');
+    const strict = bundle(over('never', 0, 'deny'));
+    const guardIn = (mode?: 'observe') => {
+      const guard: Guard = Guard.fromYaml(observing, {
+        openTelemetry: null,
+        ...(mode === undefined ? {} : { mode }),
+        approvals: localApproval(async () => {
+          guard.reload(strict);
+          return true;
+        }),
+      });
+      return guard;
+    };
+    const following = guardIn();
+    expect(await pay(following, 5)).toMatchObject({ contract: 'never' });
+    expect(following.events.events.map(({ action, mode }) => [action, mode])).toEqual([
+      ['call_approval_requested', 'observe'],
+      ['call_approval_granted', 'observe'],
+      ['call_denied', 'enforce'],
+    ]);
+    const fixed = guardIn('observe');
+    expect(await pay(fixed, 5)).toBe('paid');
+    expect(fixed.events.last()).toMatchObject({ action: 'call_executed', mode: 'observe' });
+  });
+
   it('is not asked about again when other contracts ask by then', async () => {
     const { guard, questions } = willing(over('ask', 0, 'approve'), {}, () =>
       guard.reload(bundle(over('another', 0, 'approve'))),

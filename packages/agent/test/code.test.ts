@@ -79,6 +79,41 @@ describe('contracts as code', () => {
     expect(event).toMatchObject({ decision_source: source, reason, policy_error: true });
   });
 
+  it.each([
+    ['a string', 'only at night'],
+    ['empty', ''],
+    ['0', 0],
+    ['a list', ['no']],
+    ['another object', { denied: 'no' }],
+    ['another object', { deny: undefined }],
+    ['a function', () => false],
+  ])('and hooks deny an answer that is %s: %o', async (kind, value) => {
+    const answer = (): never => value as never;
+    const expected = "must be nothing, true, false or { deny: 'the reason' }, but is";
+    const hooked = await denial(guardOf([], { hooks: [{ name: 'hours', run: answer }] }).run('pay', {}, ok));
+    expect(hooked.event).toMatchObject({
+      decision_source: 'hook',
+      decision_name: 'hours',
+      reason: `Hook error: the answer of hook hours ${expected} ${kind}`,
+      policy_error: true,
+    });
+    const { event } = await denial(guardOf([{ id: 'hours', type: 'pre', check: answer }]).run('pay', {}, ok));
+    expect(event).toMatchObject({
+      decision_name: 'hours',
+      reason: `Precondition error: the answer of contract hours ${expected} ${kind}`,
+      policy_error: true,
+    });
+  });
+
+  it('and hooks allow with nothing, null or true', async () => {
+    for (const value of [undefined, null, true]) {
+      const guard = guardOf([{ id: 'hours', type: 'pre', check: () => value }], {
+        hooks: [{ run: async () => value }],
+      });
+      expect(await guard.run('pay', {}, ok)).toBe('ok');
+    }
+  });
+
   it('only record in observe mode, and are recorded themselves when they only observe', async () => {
     const watching = guardOf([{ ...cheap, mode: 'observe' }]);
     expect(await watching.run('pay', { amount: 101 }, ok)).toBe('ok');

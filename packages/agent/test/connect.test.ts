@@ -421,6 +421,22 @@ describe('a guard with contracts of its own and a hub', () => {
     expect((await readFile(spoolFile, 'utf8')).trim().split('\n')).toHaveLength(2);
   });
 
+  it('says on close, in time, how many events wait for a silent hub', async () => {
+    hub.on('POST /events', () => new Promise(() => {}));
+    const spoolFile = join(folder, 'silent.jsonl');
+    const guard = Guard.fromYaml(yamlFor('one'), {
+      hub: new HubClient({ url: hub.url, apiKey: 'k' }),
+      openTelemetry: null,
+      spoolFile,
+      closeTimeout: 100,
+    });
+    await guard.run('say', {}, ok);
+    const warned = once(process, 'warning');
+    await guard.close();
+    expect((await warned)[0].message).toContain(`2 audit events wait in ${spoolFile}`);
+    expect((await readFile(spoolFile, 'utf8')).trim().split('\n')).toHaveLength(2);
+  });
+
   it('says on close what it could not deliver', async () => {
     hub.on('POST /events', { status: 401, body: { detail: 'revoked' } });
     const guard = Guard.fromYaml(yamlFor('one'), {

@@ -311,6 +311,37 @@ describe('limits', () => {
     expect(await sessions.get('s:s:consec_fail')).toBeNull();
   });
 
+  it('withhold no result while a slow store counts its outcome, and count in the order of the calls', async () => {
+    const sessions = new MemorySessionStore();
+    const { increment } = sessions;
+    const writes: (() => void)[] = [];
+    sessions.increment = async (key, amount) => {
+      if (key.endsWith(':consec_fail')) await new Promise<void>((resolve) => writes.push(resolve));
+      return increment.call(sessions, key, amount);
+    };
+    const guard = guardOf(noEnv, { sessions, sessionId: 's' });
+    expect(await guard.run('t', {}, () => 'error: 1')).toBe('error: 1');
+    expect(guard.events.last().action).toBe('call_failed');
+    expect(await guard.run('t', {}, ok)).toBe('ok');
+    await guard.run('other', {}, ok, { sessionId: 'other' });
+    expect(writes).toHaveLength(1);
+    const closing = guard.close();
+    writes[0]?.();
+    await closing;
+    expect(await sessions.get('s:s:consec_fail')).toBeNull();
+  });
+
+  it('hold up a close for its time only, and are named then', async () => {
+    const sessions = new MemorySessionStore();
+    sessions.delete = () => new Promise(() => {});
+    const failures: unknown[] = [];
+    const onError = (failure: unknown, what: string) => failures.push(`${what}: ${String(failure)}`);
+    const guard = guardOf(noEnv, { sessions, closeTimeout: 20, onError });
+    await guard.run('t', {}, ok);
+    await guard.close();
+    expect(failures).toEqual(['counting the outcome of a call: Error: not done within 20 ms']);
+  });
+
   it('stop the call when the counters cannot be read', async () => {
     const sessions = new MemorySessionStore();
     sessions.increment = () => Promise.reject(new Error('store away'));

@@ -309,6 +309,47 @@ describe('approvals of the hub', () => {
     expect(clock.pending).toBe(0);
   });
 
+  describe('of an earlier process', () => {
+    const silent = (): Promise<never> => new Promise(() => {});
+    const resume = (ms: number, timeoutEffect: 'deny' | 'allow' = 'deny') =>
+      client()
+        .approvals.resume({ id: 'a1', until: clock.now() + ms, timeoutEffect })
+        .outcome();
+
+    it('have their decision at once, also past the deadline', async () => {
+      Object.assign(state, { status: 'approved', decided_by: 'ann' });
+      expect(await resume(60_000)).toMatchObject({ status: 'approved', decidedBy: 'ann' });
+      expect(await resume(-60_000)).toMatchObject({ status: 'approved', decidedBy: 'ann' });
+    });
+
+    it('end with the timeout effect by the deadline, though the hub is silent', async () => {
+      hub.on('GET /approvals/a1', silent);
+      const outcome = resume(3000, 'allow');
+      await until(() => hub.seen('GET /approvals/a1').length === 1);
+      clock.advance(3000);
+      expect(await outcome).toMatchObject({ status: 'timeout', proceed: true });
+    });
+
+    it('end with the timeout effect soon when the deadline is over and the hub is silent or away', async () => {
+      hub.on('GET /approvals/a1', silent);
+      const unanswered = resume(-60_000);
+      await until(() => hub.seen('GET /approvals/a1').length === 1);
+      clock.advance(2000);
+      expect(await unanswered).toMatchObject({ status: 'timeout', proceed: false });
+      await hub.stop();
+      const away = resume(-60_000);
+      await clock.asked(500);
+      clock.advance(2000);
+      expect(await away).toMatchObject({ status: 'timeout', proceed: false });
+    });
+
+    it('fail when the hub does not know them', async () => {
+      hub.on('GET /approvals/a1', { status: 404, body: {} });
+      await expect(resume(60_000)).rejects.toMatchObject({ status: 404 });
+      await expect(resume(-60_000)).rejects.toMatchObject({ status: 404 });
+    });
+  });
+
   it('raises when the hub refuses the question', async () => {
     const outcome = (await client().approvals.request(request()))
       .outcome()

@@ -324,6 +324,24 @@ describe('the server sink', () => {
     await expect(sink.emit(record(2))).rejects.toThrow('closed');
   });
 
+  it('closes in time, though a flush is under way and the hub is silent', async () => {
+    const signals: (AbortSignal | undefined)[] = [];
+    const { sink, clock } = setUp({
+      post: (_events, _manifest, signal) => {
+        signals.push(signal);
+        return new Promise(() => {});
+      },
+    });
+    for (const n of [1, 2]) await sink.emit(record(n));
+    clock.advance(5000);
+    await until(() => signals.length === 1);
+    const closing = sink.close().catch((failure: unknown) => failure);
+    await clock.asked(8000);
+    clock.advance(8000);
+    expect(await closing).toBeInstanceOf(HubConnectionError);
+    expect([signals.length, signals[0]?.aborted, sink.size, clock.pending]).toEqual([1, true, 2, 0]);
+  });
+
   it('sends the manifest once per policy version', async () => {
     const versions: (string | undefined)[] = [];
     let version = 'v1';

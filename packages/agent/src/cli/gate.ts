@@ -165,9 +165,7 @@ async function contractsOf(plan: ConnectionPlan, state: GateState, maxAge: numbe
   const fetched = async (signal?: AbortSignal) =>
     (await import('./gate/refresh.ts')).fetchContracts(plan, hub, state, signal);
   if (!kept) return fetched();
-  const age = now - (state.time('checked') ?? 0);
-  const tried = now - (state.time('tried') ?? 0);
-  if (age <= maxAge || tried <= restAfterTry) return kept;
+  if (state.isRecent('checked', now, maxAge) || state.isRecent('tried', now, restAfterTry)) return kept;
   // The assistant waits for the end of the process, so the request ends too.
   const tooLate = new AbortController();
   const late = new Promise<KeptContracts>((resolve) => {

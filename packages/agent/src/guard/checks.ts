@@ -132,6 +132,7 @@ const guardChecks: Checks<GuardOptions> = {
   sessions: having('get', 'set', 'delete', 'increment', 'batch'),
   hub: (value) => (value instanceof HubClient ? null : 'a HubClient'),
   spoolFile: aFile,
+  closeTimeout: milliseconds,
   strictAudit: aFlag,
   isolation: oneOf(...isolationModes),
   openTelemetry: orNull(anObject),

@@ -3,7 +3,7 @@
 import type { GuardMode } from '../record.ts';
 import type { EvaluatedRecord, RecordType } from '../rules/evaluate/record.ts';
 import type { Warning } from './call.ts';
-import type { HookAnswer, HookCall } from './hook.ts';
+import { denialIn, type HookAnswer, type HookCall } from './hook.ts';
 
 /** Counters of the run, the attempt that is asked about included. */
 export interface RunCounts {
@@ -23,8 +23,8 @@ interface CommonContract {
 }
 
 /**
- * A contract as code. `check` answers as a hook does: nothing or true passes; false or a reason fails. One that throws
- * fails.
+ * A contract as code. `check` answers as a hook does: nothing or true passes; false or a reason fails. One that throws,
+ * or answers anything else, fails.
  */
 export type CodeContract =
   | (CommonContract & {
@@ -65,9 +65,7 @@ export async function askContract(
   let message: string | null = null;
   let failure = false;
   try {
-    const reply = await answer();
-    if (reply === false) message = `Denied by contract ${id}.`;
-    else if (typeof reply === 'object' && reply !== null) message = reply.deny;
+    message = denialIn(await answer(), `contract ${id}`);
   } catch (thrown) {
     failure = true;
     message = `${error}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;

@@ -14,16 +14,41 @@ const count = (text: string | null | undefined): number => {
   return Number.isFinite(value) ? value : 0;
 };
 
+/**
+ * Outcomes of finished calls on their way into the store, which may be slow: no result waits for them. A run's outcomes
+ * are written in the order in which its calls ended: a success ends the failures before it and no later ones.
+ */
+export class Outcomes {
+  /** By key. */
+  readonly #lastWrites = new Map<string, Promise<void>>();
+
+  /** Starts at once, or after earlier writes to the key. */
+  write(key: string, task: () => Promise<void>, onFailure: (failure: unknown) => void): void {
+    const earlier = this.#lastWrites.get(key);
+    const written = (earlier === undefined ? task() : earlier.then(task)).catch(onFailure).then(() => {
+      if (this.#lastWrites.get(key) === written) this.#lastWrites.delete(key);
+    });
+    this.#lastWrites.set(key, written);
+  }
+
+  /** Resolves after all writes so far. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#lastWrites.values());
+  }
+}
+
 /** Storage failures propagate: a call whose counters cannot be read must not run. */
 export class RunCounters {
   readonly #store: SessionStore;
   readonly #prefix: string;
   readonly #tool: string;
+  readonly #outcomes: Outcomes;
   /** Keys of an execution that was counted here and not taken back. */
   #counted: string[] = [];
 
-  constructor(store: SessionStore, sessionId: string, tool: string) {
+  constructor(store: SessionStore, sessionId: string, tool: string, outcomes = new Outcomes()) {
     this.#store = store;
+    this.#outcomes = outcomes;
     this.#prefix = `s:${keyPart(sessionId)}:`;
     this.#tool = `${this.#prefix}tool:${keyPart(tool)}`;
   }
@@ -79,10 +104,13 @@ export class RunCounters {
     }
   }
 
-  /** Failures in a row start again after a success. */
-  async finished(success: boolean): Promise<void> {
+  /** Counts failures in a row, which start again after a success. Does not wait for the store. */
+  finished(success: boolean, onFailure: (failure: unknown) => void): void {
     const key = `${this.#prefix}consec_fail`;
-    if (success) await this.#store.delete(key);
-    else await this.#store.increment(key);
+    const write = async (): Promise<void> => {
+      if (success) await this.#store.delete(key);
+      else await this.#store.increment(key);
+    };
+    this.#outcomes.write(key, write, onFailure);
   }
 }

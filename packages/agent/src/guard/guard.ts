@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ApprovalBackend } from '../approvals.ts';
-import { systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../clock.ts';
 import { BufferFullError, type OnError } from '../failure.ts';
 import type { GuardMode } from '../record.ts';
 import { toolNameProblem } from '../rules/evaluate/call.ts';
@@ -13,7 +13,7 @@ import { createRedaction, type Redaction } from '../rules/redact.ts';
 import { MemorySessionStore, type SessionStore } from '../sessions.ts';
 import { CollectingSink } from '../sinks/collecting.ts';
 import { FileSink, StdoutSink } from '../sinks/line.ts';
-import { ServerSink } from '../sinks/server.ts';
+import { defaultCloseTimeout, ServerSink } from '../sinks/server.ts';
 import { CompositeSink, type Sink } from '../sinks/sink.ts';
 import { installedTelemetry, noTelemetry, type Telemetry, telemetryOf } from '../telemetry.ts';
 import type { ServerListing } from '../tools/reporter.ts';
@@ -21,8 +21,9 @@ import { ToolReports } from '../tools/tool-reports.ts';
 import { judgedArguments, judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { checkConnectOptions, checkEvaluateOptions, checkGuardOptions, checkRunOptions } from './checks.ts';
-import { closeServerSink } from './closing.ts';
+import { closeServerSink, inTime } from './closing.ts';
 import { connectGuard } from './connect.ts';
+import { Outcomes } from './counters.ts';
 import { tellFindings } from './findings.ts';
 import { compilePolicy, type YamlSource } from './language.ts';
 import type { ConnectOptions, EvaluateOptions, GuardOptions } from './options.ts';
@@ -59,6 +60,8 @@ export class Guard implements Governs {
   readonly #sink: Sink;
   #serverSink: ServerSink | null = null;
   readonly #sessions: SessionStore;
+  readonly #outcomes = new Outcomes();
+  readonly #clock: Clock;
   readonly #telemetry: Promise<Telemetry>;
   readonly #redaction: Redaction;
   readonly #parents = new ParentCalls();
@@ -83,8 +86,12 @@ export class Guard implements Governs {
     this.sessionId = options.sessionId ?? randomUUID();
     this.events = new CollectingSink(options.maxEvents ?? maxEvents);
     this.#sessions = options.sessions ?? new MemorySessionStore();
-    const clock = options.clock ?? options.hub?.http.clock ?? systemClock;
-    this.#toolReports = new ToolReports({ http: options.hub?.http ?? null, clock, onError: this.#onError });
+    this.#clock = options.clock ?? options.hub?.http.clock ?? systemClock;
+    this.#toolReports = new ToolReports({
+      http: options.hub?.http ?? null,
+      clock: this.#clock,
+      onError: this.#onError,
+    });
     this.#sink = new CompositeSink([this.events, ...this.#sinksOf(options, hubIsolation !== null)]);
     const { openTelemetry } = options;
     if (openTelemetry === undefined) this.#telemetry = installedTelemetry();
@@ -163,7 +170,7 @@ export class Guard implements Governs {
 
   /** Effect of a denial: `enforce` stops the call, `observe` records the denial and lets the call run. */
   get mode(): GuardMode {
-    return this.#options.mode ?? this.#policy.bundle.mode;
+    return this.#modeOf(this.#policy);
   }
 
   /**
@@ -216,11 +223,12 @@ export class Guard implements Governs {
     const parts = {
       policy: this.#policy,
       currentPolicy: () => this.#policy,
-      mode: this.mode,
+      modeOf: (policy: Policy) => this.#modeOf(policy),
       hooks: own.hooks ?? [],
       contracts: own.contracts ?? [],
       matches: globMatch,
       sessions: this.#sessions,
+      outcomes: this.#outcomes,
       approvals: options.approvals ? options.approvals(approvals) : approvals,
       within: <T>(callId: string, task: () => T): T => this.#parents.within(callId, task),
       sink: this.#sink,
@@ -290,17 +298,27 @@ export class Guard implements Governs {
   }
 
   /**
-   * Ends the connection to the hub, delivers what sinks hold and closes them. With the hub away, a warning of the
-   * Node process contains the number of waiting events and their file. Another one contains the number of lost events.
+   * Ends the connection to the hub, delivers what sinks hold and closes them. The hub is waited for as long as
+   * `closeTimeout` says. With the hub away, a warning of the Node process contains the number of waiting events and
+   * their file. Another one contains the number of lost events.
    * @throws AggregateError of what else failed
    */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     this.#toolReports.close();
+    const { closeTimeout = defaultCloseTimeout } = this.#options;
+    const counted = inTime(this.#clock, closeTimeout, this.#outcomes.settled()).catch((failure: unknown) =>
+      this.#onError(failure, 'counting the outcome of a call'),
+    );
     for (const close of [...this.#closers.splice(0), async () => this.#sink.close?.()]) {
       await close().catch((failure: unknown) => failures.push(failure));
     }
+    await counted;
     if (failures.length > 0) throw new AggregateError(failures, 'closing the guard failed in part');
+  }
+
+  #modeOf(policy: Policy): GuardMode {
+    return this.#options.mode ?? policy.bundle.mode;
   }
 
   get #environment(): string {
@@ -327,6 +345,7 @@ export class Guard implements Governs {
         // The hub knows the contracts it deployed itself.
         manifest: () => (remote ? null : this.#policy.manifest(hub.agentId)),
         clock: options.clock ?? hub.http.clock,
+        closeTimeout: options.closeTimeout ?? defaultCloseTimeout,
         onError: this.#onError,
         ...(options.spoolFile === undefined ? {} : { spoolFile: options.spoolFile }),
       });

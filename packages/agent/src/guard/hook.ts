@@ -1,4 +1,5 @@
 // Before-hooks: code of the agent's own that may deny a call before any contract is asked.
+import { kindOf } from '../options.ts';
 import type { HookEvaluated, Principal } from '../record.ts';
 import type { ToolArgs } from './call.ts';
 
@@ -17,8 +18,24 @@ export interface HookCall {
   readonly cwd: string | null;
 }
 
-/** Nothing or true: allowed. False or a reason: denied. */
-export type HookAnswer = undefined | boolean | { readonly deny: string };
+/** Nothing or true: allowed. False or a reason: denied. Any other value, such as a text, denies as a failure does. */
+export type HookAnswer = undefined | null | boolean | { readonly deny: string };
+
+/**
+ * The reason of a denial; null: the call is allowed.
+ * @param asker who answered, for the reason of a plain false and for messages: `hook working-hours`
+ * @throws TypeError for a value that is no answer: a mistake in code must not let the call run
+ */
+export function denialIn(answer: unknown, asker: string): string | null {
+  if (answer === undefined || answer === null || answer === true) return null;
+  if (answer === false) return `Denied by ${asker}.`;
+  const { deny } = Object(answer) as { readonly deny?: unknown };
+  if (typeof answer === 'object' && typeof deny === 'string') return deny;
+  const kind = typeof answer === 'object' && !Array.isArray(answer) ? 'another object' : kindOf(answer);
+  throw new TypeError(
+    `the answer of ${asker} must be nothing, true, false or { deny: 'the reason' }, but is ${kind}`,
+  );
+}
 
 /** Code that is asked before any contract. One that throws denies the call. */
 export interface BeforeHook {
@@ -52,9 +69,7 @@ export async function askHooks(
     let policyError = false;
     try {
       if (hook.when && !hook.when(call)) continue;
-      const answer = await hook.run(call);
-      if (answer === false) reason = `Denied by hook ${name}.`;
-      else if (typeof answer === 'object' && answer !== null) reason = answer.deny;
+      reason = denialIn(await hook.run(call), `hook ${name}`);
     } catch (failure) {
       reason = `Hook error: ${failure instanceof Error ? failure.message : String(failure)}`;
       policyError = true;

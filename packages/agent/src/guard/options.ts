@@ -19,7 +19,7 @@ import type { BeforeHook } from './hook.ts';
 export interface GuardOptions extends Language {
   /** Effect of a denial. Default: the bundle's `defaults.mode`. */
   readonly mode?: GuardMode;
-  /** Default `production`; with a hub, the environment of the key. */
+  /** Default: with `hub`, the `env` of that client; else `production`. `Guard.connect` has `env` in its place. */
   readonly environment?: string;
   /** The person behind calls, for contracts and records. Default: nobody. */
   readonly principal?: Principal | null;
@@ -43,6 +43,11 @@ export interface GuardOptions extends Language {
   readonly hub?: HubClient;
   /** Keeps events that the hub has not taken yet in this file. */
   readonly spoolFile?: string;
+  /**
+   * Milliseconds that `close` waits for the hub; default 8,000. Container runtimes kill a process after 10 seconds,
+   * and the warning about events that are left comes before that.
+   */
+  readonly closeTimeout?: number;
   /** An audit record that a sink refuses stops a call that has not run yet. Default false: `onError` is called. */
   readonly strictAudit?: boolean;
   /**

@@ -4,6 +4,7 @@ import type { GuardMode, Principal } from '../record.ts';
 import type { SessionStore } from '../sessions.ts';
 import type { Judged } from './arguments.ts';
 import type { CodeContract } from './contract.ts';
+import type { Outcomes } from './counters.ts';
 import type { BeforeHook } from './hook.ts';
 import type { JournalPorts } from './journal.ts';
 import type { Policy } from './policy.ts';
@@ -13,11 +14,13 @@ export interface RunParts extends JournalPorts {
   readonly policy: Policy;
   /** The policy in force now: another than `policy` when contracts were replaced since then. */
   readonly currentPolicy: () => Policy;
-  readonly mode: GuardMode;
+  /** The mode of calls that the policy judges. */
+  readonly modeOf: (policy: Policy) => GuardMode;
   readonly hooks: readonly BeforeHook[];
   readonly contracts: readonly CodeContract[];
   readonly matches: (pattern: string, tool: string) => boolean;
   readonly sessions: SessionStore;
+  readonly outcomes: Outcomes;
   readonly approvals: ApprovalBackend | null;
   /** Runs the tool so that governed calls inside it know their parent. */
   readonly within: <T>(callId: string, task: () => T) => T;

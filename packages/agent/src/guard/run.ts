@@ -78,11 +78,12 @@ export class GovernedCall<A extends object, R> {
     const facts = {
       ...{ run_id: place.runId, call_id: round.callId, call_index: place.callIndex },
       ...{ parent_call_id: place.parentCallId, tool_name: tool, tool_args: this.#argsForPeople },
-      ...{ side_effect, environment, principal, policy_version: parts.policy.version, mode: parts.mode },
+      ...{ side_effect, environment, principal, policy_version: parts.policy.version },
+      mode: parts.modeOf(parts.policy),
       ...(trace_id === null ? {} : { trace_id }),
     };
     this.#journal = new Journal(parts, facts, this.#span);
-    this.#counters = new RunCounters(parts.sessions, place.runId, tool);
+    this.#counters = new RunCounters(parts.sessions, place.runId, tool, parts.outcomes);
   }
 
   /** @throws DeniedError; whatever the tool throws; ResultReplacedError; storage failures, before the tool runs */
@@ -202,7 +203,7 @@ export class GovernedCall<A extends object, R> {
   async #deny(denial: Denial, action: AuditAction = 'call_denied'): Promise<void> {
     if (denial.policyError) this.#policyError = true;
     const decision = detailsOf(denial);
-    if (this.#parts.mode === 'observe' && action === 'call_denied' && !denial.isFinal) {
+    if (this.#parts.modeOf(this.#policy) === 'observe' && action === 'call_denied' && !denial.isFinal) {
       await this.#record('call_would_deny', decision);
       const reason = this.#parts.redaction.redactText(denial.reason);
       this.#span.set({ 'governance.action': 'would_deny', 'governance.would_deny_reason': reason });
@@ -349,7 +350,6 @@ export class GovernedCall<A extends object, R> {
     this.#rules = [...this.#rules, ...post.records, ...own.records];
     this.#policyError ||= post.policyError || own.policyError;
     await this.#recordShadows(post.shadows).catch(this.#report('writing an audit record'));
-    await this.#counters.finished(judged.success).catch(this.#report('counting the outcome of a call'));
     // The text that contracts left: what they removed from an error leaves the agent in no other way.
     const message = error === null ? null : (after.text ?? error);
     await this.#record(judged.success ? 'call_executed' : 'call_failed', {
@@ -359,6 +359,7 @@ export class GovernedCall<A extends object, R> {
       error: message,
       ...(judged.isolation === null ? {} : { isolation: judged.isolation }),
     }).catch(this.#report('writing an audit record'));
+    this.#counters.finished(judged.success, this.#report('counting the outcome of a call'));
     this.#span.set({
       'governance.tool_success': judged.success,
       'governance.postconditions_passed': post.postconditionsPassed && own.passed,
@@ -385,6 +386,7 @@ export class GovernedCall<A extends object, R> {
       session_execution_count: this.#counts.executions,
       policy_error: this.#policyError,
       policy_version: this.#policy.version,
+      mode: this.#parts.modeOf(this.#policy),
       ...more,
     });
   }

@@ -1,7 +1,13 @@
 // Delivers records to the hub in batches, in order: held while the hub is away, counted when there is no room.
 // Optionally kept on disk (spool).
 import { type Clock, systemClock, type Timer } from '../clock.ts';
-import { BufferFullError, EventsRejectedError, HubResponseError, type OnError } from '../failure.ts';
+import {
+  BufferFullError,
+  EventsRejectedError,
+  HubConnectionError,
+  HubResponseError,
+  type OnError,
+} from '../failure.ts';
 import { type AuditRecord, toWire, type WireEvent } from '../record.ts';
 import type { Sink } from './sink.ts';
 import { Spool } from './spool.ts';
@@ -19,8 +25,15 @@ export interface AgentManifest {
 }
 
 export interface ServerSinkOptions {
-  /** Sends one batch; `hub.postEvents`. A list in the answer names the events that the hub does not store. */
-  readonly post: (events: readonly WireEvent[], manifest?: AgentManifest) => Promise<unknown>;
+  /**
+   * Sends one batch; `hub.postEvents`. A list in the answer names the events that the hub does not store. The signal
+   * aborts when `close` waits no longer.
+   */
+  readonly post: (
+    events: readonly WireEvent[],
+    manifest?: AgentManifest,
+    signal?: AbortSignal,
+  ) => Promise<unknown>;
   readonly agentId: string;
   /** The bundle that decided, at the time of the record. */
   readonly bundleName?: () => string | null;
@@ -34,6 +47,8 @@ export interface ServerSinkOptions {
   readonly maxBufferSize?: number;
   /** Keeps unsent events in this file; `emit` then resolves when the event is on disk. One process per file. */
   readonly spoolFile?: string;
+  /** Milliseconds that `close` waits for the hub; default 8,000. */
+  readonly closeTimeout?: number;
   readonly clock?: Clock;
   readonly onError?: OnError;
 }
@@ -42,6 +57,8 @@ interface Held {
   readonly event: WireEvent;
   readonly spooled: boolean;
 }
+
+export const defaultCloseTimeout = 8000;
 
 /** The hub will never take these bodies; trying again cannot help. */
 const refusals = new Set([400, 413, 422]);
@@ -66,6 +83,10 @@ export class ServerSink implements Sink {
   /** The last flush failed: only the timer tries again, not every event. */
   #failing = false;
   #closed = false;
+  /** Ends the batch that is on its way. */
+  #sending = new AbortController();
+  /** The close has lasted too long: nothing more is sent. */
+  #late: HubConnectionError | null = null;
   /** A flush has thrown the failure to read the spool. */
   #isUnreadThrown = false;
 
@@ -138,21 +159,29 @@ export class ServerSink implements Sink {
   }
 
   /**
-   * Flushes, then releases the file and the timer. Throws when events are left (they stay in the spool, if there is
-   * one).
+   * Flushes for as long as `closeTimeout` says, then releases the file and the timer. Throws when events are left (they
+   * stay in the spool, if there is one).
    */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#timer?.cancel();
+    const { closeTimeout = defaultCloseTimeout } = this.#options;
+    const end = this.#clock.after(closeTimeout, () => this.#end(closeTimeout), true);
     try {
       await this.#spool?.settled();
       await this.#flushing?.catch(() => {});
       await this.flush();
     } finally {
+      end.cancel();
       this.#timer?.cancel();
       await this.#spool?.close();
     }
+  }
+
+  #end(ms: number): void {
+    this.#late = new HubConnectionError('sending audit events', new Error(`not done within ${ms} ms`));
+    this.#sending.abort(this.#late);
   }
 
   async #replay(): Promise<void> {
@@ -228,12 +257,23 @@ export class ServerSink implements Sink {
     const manifest = this.#options.manifest?.() ?? null;
     let answer: unknown;
     if (manifest && manifest.policyVersion !== this.#manifestSent) {
-      answer = await this.#options.post(events, manifest);
+      answer = await this.#postUntilEnd(events, manifest);
       this.#manifestSent = manifest.policyVersion;
-    } else answer = await this.#options.post(events);
+    } else answer = await this.#postUntilEnd(events);
     if (!Array.isArray(answer) || answer.length === 0) return;
     this.refused += answer.length;
     this.#options.onError?.(new EventsRejectedError(answer), 'sending audit events');
+  }
+
+  #postUntilEnd(events: readonly WireEvent[], manifest?: AgentManifest): Promise<unknown> {
+    if (this.#late) return Promise.reject(this.#late);
+    this.#sending = new AbortController();
+    const { signal } = this.#sending;
+    return new Promise((resolve, reject) => {
+      // Not every function heeds its signal.
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+      this.#options.post(events, manifest, signal).then(resolve, reject);
+    });
   }
 }
 

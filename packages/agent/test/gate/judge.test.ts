@@ -571,6 +571,24 @@ describe('the state of gates', () => {
     expect([existsSync(second.path('lock')), second.renewLock(minutes(5))]).toEqual([false, false]);
   });
 
+  it('passes over a lock and times from before the clock was set back', () => {
+    const [first, second] = [stateOf('ahead'), stateOf('ahead')];
+    const now = 1_790_000_000_000;
+    first.lock(now);
+    const setTimes = (time: number): void => {
+      utimesSync(first.path('lock'), time / 1000, time / 1000);
+      for (const kind of ['checked', 'tried'] as const) first.touch(kind, time);
+    };
+    const alive = () => [
+      second.isLocked(now),
+      ...(['checked', 'tried'] as const).map((kind) => second.isRecent(kind, now, 60_000)),
+    ];
+    setTimes(now + 2000);
+    expect([...alive(), second.lock(now)]).toEqual([true, true, true, false]);
+    setTimes(now + 3_600_000);
+    expect([...alive(), second.lock(now)]).toEqual([false, false, false, true]);
+  });
+
   it('takes events up to a bound, and counts those beyond it for people', async () => {
     const payload = claude('Read', { file_path: 'a.txt' });
     await verdictOn('claude-code', payload, { scope: 'full' });

@@ -3,8 +3,7 @@ import { appendFileSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { deliver } from '../../src/cli/gate/refresh.ts';
-import { GateState } from '../../src/cli/gate/state.ts';
+import type { GateState } from '../../src/cli/gate/state.ts';
 import { FakeHub } from '../fake-hub.ts';
 
 /** Called once, at the next file that is opened or removed. */
@@ -27,12 +26,17 @@ vi.mock('node:fs', async (load) => {
   };
 });
 
+// Tests that ran before in this process may have loaded them without the pauses.
+vi.resetModules();
+const { deliver } = await import('../../src/cli/gate/refresh.ts');
+const { GateState: PausedState } = await import('../../src/cli/gate/state.ts');
+
 let folder = '';
 let state: GateState;
 let hub: FakeHub;
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'late-write-'));
-  state = new GateState(folder, 'test');
+  state = new PausedState(folder, 'test');
   hub = await new FakeHub().start();
   hub.on('POST /events', { body: { accepted: 1, duplicates: 0 } });
 });

@@ -5,7 +5,7 @@ import { type ApprovalBackend, type ApprovalRequest, HandedOverError } from '../
 import { systemClock } from '../../clock.ts';
 import { judgedArguments } from '../../guard/arguments.ts';
 import { DeniedError } from '../../guard/call.ts';
-import { RunCounters } from '../../guard/counters.ts';
+import { Outcomes, RunCounters } from '../../guard/counters.ts';
 import { engineOptions } from '../../guard/engine.ts';
 import { agentFiles } from '../../guard/files.ts';
 import type { BeforeHook } from '../../guard/hook.ts';
@@ -57,11 +57,12 @@ export async function judge(input: HookInput, judging: Judging): Promise<Verdict
   const parts = {
     policy,
     currentPolicy: () => policy,
-    mode: policy.bundle.mode,
+    modeOf: ({ bundle }: Policy) => bundle.mode,
     hooks: hooksOf(input, policy, judging),
     contracts: [],
     matches: globMatch,
     sessions,
+    outcomes: new Outcomes(),
     approvals: approvalsOf(judging, (message) => {
       question = message;
     }),

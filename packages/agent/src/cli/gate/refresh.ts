@@ -21,7 +21,7 @@ import { HubClient, type HubOptions } from '../../hub.ts';
 import { readBundle } from '../../rules/bundle/document.ts';
 import { ServerSink } from '../../sinks/server.ts';
 import { type ConnectionPlan, connectOptionsOf } from '../connection.ts';
-import { type GateState, type KeptContracts, sourcesOf } from './state.ts';
+import { type GateState, type KeptContracts, lineStart, sourcesOf } from './state.ts';
 
 /** Contracts from files, read again and kept. @throws Error that names every problem */
 export async function readContracts(plan: ConnectionPlan, state: GateState): Promise<KeptContracts> {
@@ -105,6 +105,8 @@ const pauseMs = 1500;
 /** Most gates that have opened the file have written their lines by then; milliseconds. */
 const writeMs = 50;
 const maxRounds = 40;
+/** For all events that wait: nobody waits for this process, and a hub that is away ends it sooner. Milliseconds. */
+const deliveryMs = 3_600_000;
 /** Between two signs of life of the process that holds the lock; milliseconds. */
 const renewMs = 20_000;
 /** Counters of sessions that nobody touched for so long are forgotten. */
@@ -151,9 +153,10 @@ async function collect(state: GateState): Promise<void> {
     await sleep(systemClock, writeMs);
   }
   const file = openSync(moving, 'r');
-  const copyRest = (): void =>
-    appendFileSync(state.path('sending.jsonl'), readFileSync(file), { mode: 0o600, flush: true });
+  const sending = openSync(state.path('sending.jsonl'), 'a+', 0o600);
+  const copyRest = (): void => appendFileSync(sending, readFileSync(file), { flush: true });
   try {
+    appendFileSync(sending, lineStart(sending));
     // A crash in between sends them twice: the hub knows the call ids.
     copyRest();
     rmSync(moving);
@@ -161,6 +164,7 @@ async function collect(state: GateState): Promise<void> {
     copyRest();
   } finally {
     closeSync(file);
+    closeSync(sending);
   }
 }
 
@@ -181,12 +185,14 @@ async function send(plan: ConnectionPlan, options: HubOptions, state: GateState)
       ...plan.guard,
       hub,
       spoolFile,
+      closeTimeout: deliveryMs,
       openTelemetry: null,
       onFindings: null,
     });
     return guard.close();
   }
-  return new ServerSink({ post: hub.postEvents, agentId: hub.agentId, spoolFile }).close();
+  const { agentId } = hub;
+  return new ServerSink({ post: hub.postEvents, agentId, spoolFile, closeTimeout: deliveryMs }).close();
 }
 
 function forgetCounters(folder: string): void {

@@ -8,6 +8,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -42,6 +43,8 @@ type Kind =
 
 /** A lock that is older was left by a process that died; milliseconds. */
 const lockLife = 120_000;
+/** A time that is further ahead was written before the clock was set back; milliseconds, for coarse file systems. */
+const maxAhead = 5000;
 /** Bytes of a file of events, some 30,000 of them. A longer one takes no more. */
 export const maxEventBytes = 32 * 1_048_576;
 
@@ -51,11 +54,24 @@ const maxAttempts = 10;
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 const timeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null;
 
+/** True for a time of the last `life` milliseconds. */
+const isRecent = (time: number | null, now: number, life: number): boolean =>
+  time !== null && now - time <= life && time - now <= maxAhead;
+
+/** `\n` if the file ends within a line, as a full disk leaves it: a line that joined the torn one would be lost. */
+export function lineStart(file: number): '' | '\n' {
+  const { size } = fstatSync(file);
+  const last = Buffer.alloc(1);
+  if (size > 0) readSync(file, last, 0, 1, size - 1);
+  return size === 0 || last.toString() === '\n' ? '' : '\n';
+}
+
 /** False if the delivering process removed the file after it was opened: nobody reads a line written since. */
 function append(path: string, text: string): boolean {
-  const file = openSync(path, 'a', 0o600);
+  const file = openSync(path, 'a+', 0o600);
   try {
-    appendFileSync(file, text);
+    // Two gates that repair one tear leave an empty line, which readers pass over.
+    appendFileSync(file, lineStart(file) + text);
     const { nlink, ino } = fstatSync(file);
     // Some file systems count no links.
     return nlink > 0 || statSync(path, { throwIfNoEntry: false })?.ino === ino;
@@ -106,9 +122,9 @@ export class GateState {
     rmSync(this.path('contracts'), { force: true });
   }
 
-  /** Time of the last answer from the hub (`checked`), or of the last request (`tried`); epoch milliseconds. */
-  time(kind: 'checked' | 'tried'): number | null {
-    return timeOf(this.path(kind));
+  /** True if the hub answered last (`checked`), or was last asked (`tried`), in the last `life` milliseconds. */
+  isRecent(kind: 'checked' | 'tried', now: number, life: number): boolean {
+    return isRecent(timeOf(this.path(kind)), now, life);
   }
 
   touch(kind: 'checked' | 'tried', now: number): void {
@@ -146,7 +162,7 @@ export class GateState {
   lock(now: number): boolean {
     const path = this.path('lock');
     const since = timeOf(path);
-    if (since !== null && now - since > lockLife) rmSync(path, { force: true });
+    if (since !== null && !isRecent(since, now, lockLife)) rmSync(path, { force: true });
     try {
       writeFileSync(path, this.#lockId, { flag: 'wx', mode: 0o600 });
       return true;
@@ -163,8 +179,7 @@ export class GateState {
   }
 
   isLocked(now: number): boolean {
-    const since = timeOf(this.path('lock'));
-    return since !== null && now - since <= lockLife;
+    return isRecent(timeOf(this.path('lock')), now, lockLife);
   }
 
   /** Leaves the lock of another process alone. */
