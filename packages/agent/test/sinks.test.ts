@@ -342,6 +342,23 @@ describe('the server sink', () => {
     expect([signals.length, signals[0]?.aborted, sink.size, clock.pending]).toEqual([1, true, 2, 0]);
   });
 
+  it('waits at its close for as long as the hub takes batches', async () => {
+    const answers: (() => void)[] = [];
+    const { sink, clock } = setUp({
+      post: () => new Promise((resolve) => answers.push(() => resolve(null))),
+      batchSize: 1,
+    });
+    for (const n of [1, 2, 3]) await sink.emit(record(n));
+    const closing = sink.close();
+    for (const n of [0, 1, 2]) {
+      await until(() => answers.length === n + 1);
+      clock.advance(7000);
+      answers[n]?.();
+    }
+    await closing;
+    expect([answers.length, sink.size, clock.pending]).toEqual([3, 0, 0]);
+  });
+
   it('sends the manifest once per policy version', async () => {
     const versions: (string | undefined)[] = [];
     let version = 'v1';

@@ -44,8 +44,8 @@ export interface GuardOptions extends Language {
   /** Keeps events that the hub has not taken yet in this file. */
   readonly spoolFile?: string;
   /**
-   * Milliseconds that `close` waits for the hub; default 8,000. Container runtimes kill a process after 10 seconds,
-   * and the warning about events that are left comes before that.
+   * Milliseconds that `close` waits for the hub to take a batch of events; default 8,000. Container runtimes kill a
+   * process after 10 seconds, and the warning about events that are left comes before that.
    */
   readonly closeTimeout?: number;
   /** An audit record that a sink refuses stops a call that has not run yet. Default false: `onError` is called. */

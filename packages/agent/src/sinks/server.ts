@@ -47,7 +47,7 @@ export interface ServerSinkOptions {
   readonly maxBufferSize?: number;
   /** Keeps unsent events in this file; `emit` then resolves when the event is on disk. One process per file. */
   readonly spoolFile?: string;
-  /** Milliseconds that `close` waits for the hub; default 8,000. */
+  /** Milliseconds that `close` waits for the hub to take a batch; default 8,000. */
   readonly closeTimeout?: number;
   readonly clock?: Clock;
   readonly onError?: OnError;
@@ -85,7 +85,9 @@ export class ServerSink implements Sink {
   #closed = false;
   /** Ends the batch that is on its way. */
   #sending = new AbortController();
-  /** The close has lasted too long: nothing more is sent. */
+  /** Runs out when a close waits too long for the hub to take a batch. */
+  #patience: Timer | null = null;
+  /** It has run out: nothing more is sent. */
   #late: HubConnectionError | null = null;
   /** A flush has thrown the failure to read the spool. */
   #isUnreadThrown = false;
@@ -159,29 +161,36 @@ export class ServerSink implements Sink {
   }
 
   /**
-   * Flushes for as long as `closeTimeout` says, then releases the file and the timer. Throws when events are left (they
-   * stay in the spool, if there is one).
+   * Flushes for as long as the hub takes a batch within `closeTimeout`, then releases the file and the timer. Throws
+   * when events are left (they stay in the spool, if there is one).
    */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#timer?.cancel();
-    const { closeTimeout = defaultCloseTimeout } = this.#options;
-    const end = this.#clock.after(closeTimeout, () => this.#end(closeTimeout), true);
+    this.#waitOn();
     try {
       await this.#spool?.settled();
       await this.#flushing?.catch(() => {});
       await this.flush();
     } finally {
-      end.cancel();
+      this.#patience?.cancel();
       this.#timer?.cancel();
       await this.#spool?.close();
     }
   }
 
-  #end(ms: number): void {
-    this.#late = new HubConnectionError('sending audit events', new Error(`not done within ${ms} ms`));
-    this.#sending.abort(this.#late);
+  #waitOn(): void {
+    const { closeTimeout: ms = defaultCloseTimeout } = this.#options;
+    this.#patience?.cancel();
+    this.#patience = this.#clock.after(
+      ms,
+      () => {
+        this.#late = new HubConnectionError('sending audit events', new Error(`no answer within ${ms} ms`));
+        this.#sending.abort(this.#late);
+      },
+      true,
+    );
   }
 
   async #replay(): Promise<void> {
@@ -234,6 +243,7 @@ export class ServerSink implements Sink {
           this.#options.onError?.(failure, 'the hub refused an audit event');
         }
         this.#held.splice(0, batch.length);
+        if (this.#patience) this.#waitOn();
         await this.#acknowledge(batch.filter((item) => item.spooled).length);
       }
       this.#failing = false;
