@@ -60,8 +60,8 @@ export function checkNamedEnvironment(
 }
 
 /**
- * The query before its validation, because a name that is no environment differs from the key's environment too. A key's
- * empty environment means its own, so it is left out.
+ * The query before its validation, because a name that is no environment differs from the key's environment too. An
+ * empty environment in a key's query means its own, so it is left out.
  * @throws HubError env_mismatch when a key names another environment than its own on a route that declares
  *   `ownEnvironment`
  */

@@ -19,8 +19,8 @@ export interface ReplayCall {
   /** Of these nothing, or only a part, is stored. */
   readonly missing: readonly Missing[];
   /**
-   * The hub has altered the arguments or the principal: texts that end in an ellipsis were cut, and texts of digits were
-   * whole numbers that a double cannot hold.
+   * The hub has altered the arguments or the principal: texts that end in an ellipsis were cut, and long texts of
+   * digits were whole numbers.
    */
   readonly cut: boolean;
 }

@@ -238,8 +238,8 @@ function isHidden(value: unknown, path: readonly string[], cut: boolean): boolea
 const clientCut = 1000;
 
 /**
- * True when something in the value was redacted or cut, by the agent or by the hub, or when the hub stored a long
- * number as text.
+ * True when something in the value was redacted or cut, by the agent or by the hub. A long number that the hub stored
+ * as text counts too.
  */
 function isMarked(value: unknown, cut: boolean): boolean {
   if (typeof value === 'string') {

@@ -373,12 +373,11 @@ export class Stream implements Session, Follower<Stream> {
 
   #overflow(): void {
     const dropped = this.joining ? (this.#beginning?.dropped ?? null) : null;
-    if (dropped === null) {
-      this.end('slow');
-      return;
+    if (dropped === null) this.end('slow');
+    else {
+      this.backlog = null;
+      dropped();
     }
-    this.backlog = null;
-    dropped();
   }
 
   #release(): void {
