@@ -1,9 +1,9 @@
 // Format of a log's entry: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle.
 // Further fields follow, as far as one of them is set. The first are the assigned bundle (false: none), the environment
 // whose fleet the frame is about, and true for a change of tool pins. Then come the environments of which a reader
-// needs a role in one, the time of acceptance, the trace, a stream's part, and true for a frame of any assignment.
-// This file passes the JSON on as bytes, unread. Nodes of neighbouring protocols run side by side, as long as nothing
-// but the end of the array changes.
+// needs a role in one, the time of acceptance, the trace, and a stream's part. The last is true for a frame of any
+// assignment. This file passes the JSON on as bytes, unread. Nodes of neighbouring protocols run side by side, as long
+// as nothing but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import { type Audience, type Control, type Frame, frameParts } from '../../src/shared/frame.ts';
 import { isEnv } from '../../src/shared/ids.ts';
