@@ -31,7 +31,7 @@ import { problemsOf, validationFailed } from '../src/http/contract/validation.ts
 import { createCors } from '../src/http/headers.ts';
 import { createIdempotency } from '../src/http/idempotency.ts';
 import { encodeList } from '../src/http/list.ts';
-import { checkOwnEnvironment } from '../src/http/validate.ts';
+import { readOwnEnvironment } from '../src/http/validate.ts';
 import { handlers as consoleHandlers } from '../src/hub/api/console-handlers.ts';
 import { type Api, api } from '../src/hub/api/console-routes.ts';
 import { hostedHandlers } from '../src/hub/api/hosted-handlers.ts';
@@ -375,9 +375,9 @@ export async function makeHub(
         header: (name: string) => headers[name] ?? null,
         recheckCaller: async () => true,
       };
-      checkOwnEnvironment(declaration, caller, input.query);
+      const query = readOwnEnvironment(declaration, caller, input.query ?? {});
       // The input was validated by the declaration itself, so it is what the handler's type says.
-      const parts = validated(declaration, input);
+      const parts = validated(declaration, { ...input, query });
       await own.before(parts);
       const handle = (newId: string | null): Promise<unknown> =>
         handlers[operation](hub, parts as never, caller as never, { ...full, newId });

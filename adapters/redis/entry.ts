@@ -1,8 +1,9 @@
 // Format of a log's entry: a MessagePack array of a frame's type, its data as JSON text, its agent and its bundle.
 // Further fields follow, as far as one of them is set. The first are the assigned bundle (false: none), the environment
 // whose fleet the frame is about, and true for a change of tool pins. Then come the environments of which a reader
-// needs a role in one, the time of acceptance, the trace, and a stream's part. This file passes the JSON on as bytes,
-// unread. Nodes of neighbouring protocols run side by side, as long as nothing but the end of the array changes.
+// needs a role in one, the time of acceptance, the trace, and a stream's part. The last is true for a frame of any
+// assignment. This file passes the JSON on as bytes, unread. Nodes of neighbouring protocols run side by side, as long
+// as nothing but the end of the array changes.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import { type Audience, type Control, type Frame, frameParts } from '../../src/shared/frame.ts';
 import { isEnv } from '../../src/shared/ids.ts';
@@ -31,6 +32,7 @@ type Written = Pick<
   | 'acceptedAt'
   | 'trace'
   | 'part'
+  | 'anyAssignment'
 >;
 
 /** No agent has this id: a change of tool pins, or a part, is not handed out by agent. */
@@ -38,9 +40,9 @@ const nobody = '';
 
 /** The items behind the bundle, without those at the end that are not set. */
 function optionalItems(frame: Written): readonly Uint8Array[] {
-  const { assigned, fleet, tools, envs, acceptedAt, trace, part } = frame;
+  const { assigned, fleet, tools, envs, acceptedAt, trace, part, anyAssignment } = frame;
   const assignment = assigned === undefined ? false : assigned;
-  const others = [fleet, tools, envs, acceptedAt, trace, part];
+  const others = [fleet, tools, envs, acceptedAt, trace, part, anyAssignment];
   const items = [assignment, ...others.map((item) => item ?? null)];
   const isSet = [assigned, ...others].map((item) => item !== undefined);
   return items.slice(0, isSet.lastIndexOf(true) + 1).map(encode);
@@ -75,7 +77,7 @@ export const writeControl = (message: Control): Buffer =>
 export function readFrame(audience: Audience, entry: Buffer): Frame | null {
   try {
     const { type, json, rest } = split(entry);
-    const [agent, bundle, assigned, fleet, tools, envs, acceptedAt, trace, part] = rest;
+    const [agent, bundle, assigned, fleet, tools, envs, acceptedAt, trace, part, anyAssignment] = rest;
     const inEnvs = Array.isArray(envs) ? { envs: envs.filter(isEnv) } : {};
     if (tools === true) return { audience, type, json, tools, ...inEnvs };
     const framePart = frameParts.find((one) => one === part);
@@ -91,6 +93,7 @@ export function readFrame(audience: Audience, entry: Buffer): Frame | null {
       ...inEnvs,
       ...(typeof acceptedAt === 'number' ? { acceptedAt } : {}),
       ...(typeof trace === 'string' ? { trace } : {}),
+      ...(anyAssignment === true ? { anyAssignment } : {}),
     };
   } catch {
     return null;

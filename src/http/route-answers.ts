@@ -24,7 +24,7 @@ import { parse } from './parse.ts';
 import type { RawRequest, RawResponse } from './raw.ts';
 import type { Match } from './router.ts';
 import type { BoundHandler } from './serve.ts';
-import { checkNamedEnvironment, checkOwnEnvironment, type RequestParts, validate } from './validate.ts';
+import { checkNamedEnvironment, type RequestParts, readOwnEnvironment, validate } from './validate.ts';
 
 /** Bytes of an answer that is written at once. */
 const smallBytes = 16 * 1024;
@@ -79,8 +79,8 @@ export class RouteAnswers {
     requestFacts.limits = limits;
     await limits.arrived();
     const parts = await parse(raw, match);
-    checkOwnEnvironment(declaration, caller, parts.query);
-    const input = validate(declaration, parts);
+    const query = readOwnEnvironment(declaration, caller, parts.query);
+    const input = validate(declaration, { ...parts, query });
     checkNamedEnvironment(declaration, caller, input);
     const sent = { operation: name, declaration, caller, headers: raw.headers };
     const key = idempotency.keyOf(sent);

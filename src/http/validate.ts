@@ -60,18 +60,16 @@ export function checkNamedEnvironment(
 }
 
 /**
- * Takes the query before its validation: a name that is no environment differs from the key's environment too.
+ * The query before its validation, because a name that is no environment differs from the key's environment too. An
+ * empty environment in a key's query means its own, so it is left out.
  * @throws HubError env_mismatch when a key names another environment than its own on a route that declares
  *   `ownEnvironment`
  */
-export function checkOwnEnvironment(
-  { ownEnvironment }: RouteDeclaration,
-  caller: Caller,
-  query: unknown,
-): void {
-  if (!ownEnvironment || caller.kind !== 'key') return;
-  const requestedEnv = (query as { readonly env?: unknown } | undefined)?.env;
-  if (requestedEnv === undefined || requestedEnv === caller.env) return;
+export function readOwnEnvironment<Q>({ ownEnvironment }: RouteDeclaration, caller: Caller, query: Q): Q {
+  if (!ownEnvironment || caller.kind !== 'key') return query;
+  const { env: requestedEnv, ...others } = (query ?? {}) as { readonly env?: unknown };
+  if (requestedEnv === '') return others as Q;
+  if (requestedEnv === undefined || requestedEnv === caller.env) return query;
   throw new HubError(
     'env_mismatch',
     `API key is scoped to '${caller.env}', cannot access env '${String(requestedEnv).slice(0, 64)}'.`,

@@ -48,6 +48,8 @@ export interface FrameHeader {
    * undelivered one.
    */
   readonly bundle?: string;
+  /** With `bundle`: streams that named no bundle get it too, whichever bundle their agents are assigned. */
+  readonly anyAssignment?: true;
   /**
    * With `agent`: the bundle that its streams follow from here on, those aside that asked for one by name. Null: all
    * bundles.

@@ -110,6 +110,43 @@ it('follows what the agent is assigned', async () => {
   client.close();
 });
 
+it('reports every ruleset to a stream that names none, whatever its agent is assigned', async () => {
+  await put('given', ruleset('given'));
+  const client = await open('env=production', 'assigned');
+  const body = { bundle_name: 'given' };
+  const assigned = await hub.call('PATCH', '/api/v1/agent-registrations/assigned', { cookie, body });
+  expect(assigned.status).toBe(200);
+  const named = await open('env=production&bundle_name=given', 'assigned');
+  expect((await client.next('contract_update')).data.bundle_name).toBe('given');
+  const { id } = client.frames.at(-1) ?? {};
+  await put('run', ruleset('run'));
+  await put('given', ruleset('given', 'changed'));
+  const frames = async (stream: SseClient) => {
+    const of = () =>
+      stream.frames.map(({ event, data }) => [event, data.name ?? data.bundle_name, data.version]);
+    while (!of().some(([event, , version]) => event === 'contract_update' && version === 2))
+      await stream.more();
+    return of();
+  };
+  const later = [
+    ['ruleset_updated', 'run', 1],
+    ['ruleset_updated', 'given', 2],
+    ['contract_update', 'given', 2],
+  ];
+  expect((await frames(client)).slice(-3)).toEqual(later);
+  expect((await frames(named)).filter(([, name]) => name !== 'given')).toEqual([]);
+  client.close();
+  named.close();
+  // A client that comes back is sent the same.
+  const back = await SseClient.open(`${hub.url}/v1/stream?env=production`, {
+    Authorization: `Bearer ${key}`,
+    'X-Service-Agent-Id': 'assigned',
+    'Last-Event-ID': id ?? '',
+  });
+  expect(await frames(back)).toEqual(expect.arrayContaining(later));
+  back.close();
+});
+
 it('says plainly that a position is unknown, and refuses another environment as a problem document', async () => {
   const client = await SseClient.open(`${hub.url}/v1/stream?bundle_name=mail`, {
     Authorization: `Bearer ${key}`,

@@ -54,6 +54,10 @@ describe.concurrent('a client without env', () => {
     await deployed('no-env');
     const current = await get('/api/v1/bundles/no-env/current');
     expect(current).toMatchObject({ status: 200, body: { name: 'no-env', env: 'production' } });
+    expect(await get('/api/v1/bundles/no-env/current?env=')).toMatchObject({
+      status: 200,
+      body: { env: 'production' },
+    });
     const stream = await open('?bundle_name=no-env', 'no-env');
     expect(await stream.next('contract_update')).toMatchObject({ bundle_name: 'no-env', env: 'production' });
     stream.close();

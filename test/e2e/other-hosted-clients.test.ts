@@ -61,6 +61,7 @@ describe.concurrent('a client without env', () => {
       status: 200,
       body: { env: 'staging', yaml: yamlOf('no-env', 'staged') },
     });
+    expect(await current(staging, '?env=')).toMatchObject({ status: 200, body: { env: 'staging' } });
     expect(await current(production, '?env=staging')).toMatchObject({
       status: 403,
       body: { code: 'env_mismatch' },
@@ -78,6 +79,7 @@ describe.concurrent('a client without env', () => {
     await put('any-env', 'staging', 'staged');
     const current = (query: string) => workspace.get(`/v1/rulesets/any-env/current${query}`);
     expect((await current('')).body.env).toBe('production');
+    expect((await current('?env=')).body.env).toBe('production');
     expect((await current('?env=staging')).body.env).toBe('staging');
     expect((await current('?env=elsewhere')).status).toBe(404);
     for (const [query, env] of [

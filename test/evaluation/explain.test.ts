@@ -39,20 +39,18 @@ async function deploy(name: string, yaml_content: string): Promise<string> {
   return body.revision_hash;
 }
 
+const event = { agent_id: 'agent-1', tool_name: 'refund', verdict: 'call_denied', mode: 'enforce' };
 let calls = 0;
 async function denied(payload: object, more: object = {}): Promise<string> {
   const call_id = `c${++calls}`;
-  const event = {
+  const sentEvent = {
+    ...event,
     call_id,
-    agent_id: 'agent-1',
-    tool_name: 'refund',
-    verdict: 'call_denied',
-    mode: 'enforce',
     timestamp: new Date(t.clock.now()).toISOString(),
     payload: { decision_name: 'large-refund', principal: { role: 'clerk' }, ...payload },
     ...more,
   };
-  await t.call('ingestEvents', { body: { events: [event] } }, t.key(user));
+  await t.call('ingestEvents', { body: { events: [sentEvent] } }, t.key(user));
   const { body } = await t.call('searchEvents', { query: { call_id } }, user);
   return body[0]?.id ?? '';
 }
@@ -94,6 +92,27 @@ it('never calls a condition met whose value was redacted or cut; each of the oth
   const { conditions, uncertain, source, now } = await explain(id);
   expect([source, uncertain, now?.verdict]).toEqual(['recomputed', ['args.amount'], null]);
   expect(conditions.map(({ result }) => result)).toEqual(['uncertain', 'no', 'yes']);
+});
+
+it('never calls a condition met whose number the hub stored as text', async () => {
+  const policy_version = await deploy('long', yamlOf('long', 500));
+  const call_id = 'long-number';
+  const payload = {
+    decision_name: 'large-refund',
+    policy_version,
+    principal: null,
+    tool_args: { amount: 0 },
+  };
+  const batch = {
+    events: [{ ...event, call_id, timestamp: new Date(t.clock.now()).toISOString(), payload }],
+  };
+  // A value in JavaScript cannot hold the number.
+  const text = JSON.stringify(batch).replace('"amount":0', '"amount":12345678901234567890');
+  await t.call('ingestEvents', { body: Buffer.from(text) }, t.key(user));
+  const { body } = await t.call('searchEvents', { query: { call_id } }, user);
+  const { conditions, uncertain, now } = await explain(body[0]?.id ?? '');
+  expect([uncertain, now?.verdict]).toEqual([['args.amount'], null]);
+  expect(conditions[0]).toMatchObject({ actual: '12345678901234567890', result: 'uncertain' });
 });
 
 it('prefers the conditions that the agent recorded, and finds their lines', async () => {

@@ -190,6 +190,17 @@ describe('what is uncertain', () => {
     ['a redacted text', { args: { key: 'a [REDACTED] b' } }, 'unchanged arguments'],
     ['what the client cut', { args: { key: `${'x'.repeat(997)}...` } }, 'unchanged arguments'],
     ['what the hub cut', { args: { key: 'xx…' }, truncated: ['payload.tool_args'] }, 'unchanged arguments'],
+    [
+      'a number that the hub stored as text',
+      { args: { key: '12345678901234567890' }, truncated: ['payload.tool_args'] },
+      'unchanged arguments',
+    ],
+    [
+      'a short number as text beside one that was altered',
+      { args: { key: '42', other: '12345678901234567890' }, truncated: ['payload.tool_args'] },
+      'unchanged',
+    ],
+    ['a text of digits that nobody altered', { args: { key: '12345678901234567890' } }, 'unchanged'],
     ['an ellipsis of the agent', { args: { key: 'xx…' } }, 'unchanged'],
     ['arguments given way to their size', { args: { _truncated: true, bytes: 9 } }, 'unchanged arguments'],
     ['redacted where no rule looks', { args: { key: 'k', other: '[REDACTED]' } }, 'unchanged'],

@@ -48,7 +48,7 @@ describe('a request', () => {
     expect(Object.keys(list[0] ?? {})).toEqual(['loc', 'msg']);
   });
 
-  it.each(['staging', 'qa', 'PRODUCTION', '', 'qa&n=x'])(
+  it.each(['staging', 'qa', 'PRODUCTION', 'qa&n=x'])(
     'of a key for another environment, here %j, gets 403 before its other problems',
     async (env) => {
       const { pipeline } = edge();
@@ -69,6 +69,10 @@ describe('a request', () => {
       (await pipeline.handle(raw('GET', `/api/v1/environment?${query}`, headers))).status;
     expect(await statusOf('env=production', asKey)).toBe(200);
     expect(await statusOf('', asKey)).toBe(200);
+    // An empty environment is an absent one in a key's query; people name one.
+    expect(await statusOf('env=', asKey)).toBe(200);
+    expect(await statusOf('env=', asUser)).toBe(422);
+    expect(await statusOf('env=&n=x', asKey)).toBe(422);
     expect(await statusOf('env=production&n=x', asKey)).toBe(422);
     expect(await statusOf('env=staging', asUser)).toBe(200);
     expect(await statusOf('env=qa', asUser)).toBe(422);

@@ -5,6 +5,7 @@ import { type Clock, sleep, systemClock, type Timer } from './clock.ts';
 import { HubResponseError } from './failure.ts';
 import type { HttpConnection } from './http.ts';
 import type { Principal } from './record.ts';
+import { maxHubTimeout } from './rules/bundle/approval-terms.ts';
 
 /** A question to a person. Sent to an `ApprovalBackend`. */
 export interface ApprovalRequest {
@@ -14,7 +15,7 @@ export interface ApprovalRequest {
   readonly args: { readonly [name: string]: unknown };
   /** The first asking contract's message, its placeholders filled in. */
   readonly message: string;
-  /** Seconds. */
+  /** Seconds; a hub waits for at most 86,400. */
   readonly timeout: number;
   /** The effect if nobody decides in time. */
   readonly timeoutEffect: 'deny' | 'allow';
@@ -47,11 +48,14 @@ export interface AskingContract {
 const isName = (text: string | undefined): boolean =>
   text !== undefined && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(text);
 
+/** Seconds that the hub is to wait: it refuses to wait longer, and then nobody would be asked. */
+const hubTimeout = ({ timeout }: ApprovalRequest): number => Math.min(timeout, maxHubTimeout);
+
 /** A request in the words of the hub's API. */
 const bodyOf = (agentId: string, request: ApprovalRequest) => ({
   ...callOf(agentId, request),
   message: request.message,
-  timeout: request.timeout,
+  timeout: hubTimeout(request),
   timeout_effect: request.timeoutEffect,
   decision_source: request.decisionSource,
   contract_name: request.contractName,
@@ -225,7 +229,7 @@ export class HubApprovals implements ApprovalBackend {
   async request(request: ApprovalRequest, signal?: AbortSignal): Promise<PendingApproval> {
     const looked = this.#looks;
     const { id } = await this.create(request, signal);
-    const deadline = this.#http.clock.monotonic() + request.timeout * 1000;
+    const deadline = this.#http.clock.monotonic() + hubTimeout(request) * 1000;
     return { id, outcome: (own) => this.#wait(id, deadline, request.timeoutEffect, looked, own) };
   }
 

@@ -226,6 +226,15 @@ describe('approvals of the hub', () => {
     expect(keys).not.toContain(undefined);
   });
 
+  it('are asked for with the longest time that a hub waits, when a contract has a longer one', async () => {
+    hub.on('POST /approvals', () => ({ status: 201, body: { id: 'a1', status: 'pending' } }));
+    for (const timeout of [86_400, 86_401, 10_000_000])
+      await client().approvals.request(request({ timeout }));
+    expect(hub.seen('POST /approvals').map(({ body }) => body)).toMatchObject(
+      [86_400, 86_400, 86_400].map((timeout) => ({ timeout })),
+    );
+  });
+
   it('resolves with a pushed decision, heard before or while it waits', async () => {
     const { approvals } = client();
     const pending = await approvals.request(request());

@@ -72,7 +72,8 @@ function updates(
   const signature = encodeSignature(deployment.signature, 'base64');
   return [
     frame(
-      header('ruleset'),
+      // Clients know by themselves which ruleset they run, and read no assignment out of their stream.
+      { ...header('ruleset'), anyAssignment: true },
       make('ruleset_updated', {
         name: bundleName,
         version,

@@ -18,7 +18,10 @@ export interface ReplayCall {
   readonly principal: JsonObject | null;
   /** Of these nothing, or only a part, is stored. */
   readonly missing: readonly Missing[];
-  /** The hub has cut texts of the arguments or of the principal: those that end in an ellipsis. */
+  /**
+   * The hub has altered the arguments or the principal: texts that end in an ellipsis were cut, and long texts of
+   * digits were whole numbers.
+   */
   readonly cut: boolean;
 }
 

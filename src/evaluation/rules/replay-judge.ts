@@ -8,6 +8,7 @@ import {
   type ToolCall,
 } from 'reeve-agent/rules';
 import type { JsonObject } from '../../contract/record.ts';
+import { losesDigits } from '../../shared/json/exact-numbers.ts';
 import { isMapping } from '../../shared/json/mapping.ts';
 import type { Judgement } from '../record.ts';
 import type { KnownCounters, Missing, ReplayCall } from './replay-call.ts';
@@ -236,7 +237,10 @@ function isHidden(value: unknown, path: readonly string[], cut: boolean): boolea
 /** Characters that clients cut a text to. */
 const clientCut = 1000;
 
-/** True when something in the value was redacted or cut, by the agent or by the hub. */
+/**
+ * True when something in the value was redacted or cut, by the agent or by the hub. A long number that the hub stored
+ * as text counts too.
+ */
 function isMarked(value: unknown, cut: boolean): boolean {
   if (typeof value === 'string') {
     return (
@@ -244,7 +248,7 @@ function isMarked(value: unknown, cut: boolean): boolean {
       value.includes('[TRUNCATED]') ||
       value.startsWith('[BINARY ') ||
       (value.length === clientCut && value.endsWith('...')) ||
-      (cut && value.endsWith('…'))
+      (cut && (value.endsWith('…') || losesDigits(value)))
     );
   }
   if (Array.isArray(value)) return value.some((item) => isMarked(item, cut));

@@ -9,11 +9,12 @@ import { RequestError } from './request-error.ts';
 export const usualEnv: Env = 'production';
 
 /**
- * The environment that is read: the key's own, else the one asked for, else production. Null when what was asked for is
- * no environment of this hub: nothing is there.
+ * The environment that is read: the key's own, else the one in the request, else production. An empty one counts as
+ * absent. Null when the request names no environment of this hub: nothing is there.
  * @throws HubError env_mismatch when a key of one environment asks for another
  */
-export function envRead(caller: HostedCaller, requestedEnv: string | undefined): Env | null {
+export function envRead(caller: HostedCaller, queryEnv: string | undefined): Env | null {
+  const requestedEnv = queryEnv === '' ? undefined : queryEnv;
   const own = caller.kind === 'hostedKey' ? caller.env : null;
   if (requestedEnv !== undefined && own !== null && requestedEnv !== own) {
     throw new HubError(

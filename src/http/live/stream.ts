@@ -244,7 +244,9 @@ export class Stream implements Session, Follower<Stream> {
     // A client that is no agent receives all agents' events, and no other frames for single agents.
     if (isOfAnother && (this.agentId !== null || !isAside(frame))) return false;
     if (this.admitted.skips?.(frame, this.bundleName)) return false;
-    return frame.bundle === undefined || this.bundleName === null || frame.bundle === this.bundleName;
+    if (frame.bundle === undefined || this.bundleName === null || frame.bundle === this.bundleName)
+      return true;
+    return frame.anyAssignment === true && !this.admitted.pinned;
   }
 
   /** A shared frame, in the order of the log; each order number once. */
@@ -371,12 +373,11 @@ export class Stream implements Session, Follower<Stream> {
 
   #overflow(): void {
     const dropped = this.joining ? (this.#beginning?.dropped ?? null) : null;
-    if (dropped === null) {
-      this.end('slow');
-      return;
+    if (dropped === null) this.end('slow');
+    else {
+      this.backlog = null;
+      dropped();
     }
-    this.backlog = null;
-    dropped();
   }
 
   #release(): void {

@@ -64,6 +64,12 @@ it('an entry of the fleet keeps its environment, and assigns nothing', () => {
   });
 });
 
+it('an entry for streams of any assignment keeps that, and its bundle', () => {
+  const data = json({ type: 'ruleset_updated' });
+  const frame = { type: 'ruleset_updated', json: data, bundle: 'b', anyAssignment: true } as const;
+  expect(readFrame(audience, writeFrame(frame))).toEqual({ audience, ...frame });
+});
+
 it('bytes that are no entry are no frame and no message, and throw nothing', () => {
   const whole = writeFrame({ type: 'x', json: json({ a: 1 }), agent: 'a', bundle: 'b' });
   for (let length = 0; length < whole.length - 2; length++) {

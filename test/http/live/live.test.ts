@@ -109,6 +109,9 @@ describe('delivery', () => {
     await broadcast.publish([change, bundleFrame('x', 1), bundleFrame('y', 2)]);
     expect(moved.socket.versions()).toEqual(['assignment_changed', 2]);
     expect(pinned.socket.versions()).toEqual(['assignment_changed', 1]);
+    await broadcast.publish([3, 4].map((n) => bundleFrame(n === 3 ? 'x' : 'y', n, { anyAssignment: true })));
+    expect(moved.socket.versions().slice(2)).toEqual([3, 4]);
+    expect(pinned.socket.versions().slice(2)).toEqual([3]);
   });
 
   it('says the same in every codec, with the id beside', async () => {

@@ -6,6 +6,7 @@ import { nameOf, plainNameOf, profileOf } from '../sandbox/profiles/index.ts';
 import type { CommandProfiles } from '../sandbox/profiles/profile.ts';
 import { interpreters } from '../sandbox/profiles/projects.ts';
 import type { Json, JsonObject, YamlDocument, YamlPath } from '../yaml.ts';
+import { approvalDoubts } from './approval-terms.ts';
 import { deadParts } from './dead.ts';
 import { nearestWord } from './distance.ts';
 import { type LanguageOptions, type ReadBundle, readBundle } from './document.ts';
@@ -59,6 +60,7 @@ export const lintCodes = [
   'refused-and-asked',
   'message-placeholder',
   'approver-metadata',
+  'approval-timeout',
 ] as const;
 export type LintCode = (typeof lintCodes)[number];
 
@@ -149,7 +151,8 @@ class Linter {
       this.#toolNames(entry);
       if (entry.value.when !== undefined) this.#condition(entry, entry.value.when, [...entry.at, 'when']);
       this.#message(entry);
-      if (entry.type === 'pre') this.#approvers(entry);
+      for (const { code, path, message } of approvalDoubts(entry, this.#words))
+        this.#add(entry, 'warning', code, path, message);
       if (entry.type === 'post') this.#result(entry);
       if (entry.type === 'session') this.#limits(entry);
       for (const { path, message, suggestion } of deadParts(entry.value))
@@ -285,19 +288,6 @@ class Linter {
     this.#used ??= new Set(this.#entries.flatMap(({ value }) => selectorsIn(value.when)));
     for (const { message, suggestion } of emptyPlaceholders(text, this.#selectors, this.#used))
       this.#add(entry, 'warning', 'message-placeholder', [...at, 'message'], message, suggestion);
-  }
-
-  #approvers(entry: Entry): void {
-    const then = entry.value.then;
-    const metadata = isMapping(then) ? then.metadata : null;
-    const key = isMapping(metadata)
-      ? Object.keys(metadata).find((name) => /^approvers?$/i.test(name))
-      : undefined;
-    if (key === undefined) return;
-    const message =
-      'metadata is recorded but chooses no approvers. Operators and admins of the hub decide; in a chat, the people in the ' +
-      "channel's allowed_user_ids decide.";
-    this.#add(entry, 'warning', 'approver-metadata', [...entry.at, 'then', 'metadata', key], message);
   }
 
   /** Tools that the document names, declared or in a contract, and those that the caller knows. */

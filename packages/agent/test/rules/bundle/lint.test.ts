@@ -329,6 +329,26 @@ describe('what chooses nobody and names nothing', () => {
     ]);
   });
 
+  it('is a timeout of an approval that no hub waits', () => {
+    const of = (contract: string) => {
+      const findings = lintBundle(bundle(`  - {id: a, tool: t, ${contract}}\n`));
+      return findings
+        .filter(({ code }) => code === 'approval-timeout')
+        .map(({ severity, path }) => [severity, path]);
+    };
+    const pre = (effect: string, timeout: number) =>
+      `type: pre, when: {args.a: {exists: true}}, then: {effect: ${effect}, message: m, timeout: ${timeout}}`;
+    expect(of(pre('approve', 86_401))).toEqual([['warning', 'contracts[0].then.timeout']]);
+    expect(of(pre('approve', 86_400))).toEqual([]);
+    expect(of(pre('deny', 86_401))).toEqual([]);
+    const sandbox = (outside: string) =>
+      `type: sandbox, within: [/w], message: m, outside: ${outside}, timeout: 100000`;
+    expect(of(sandbox('approve'))).toEqual([['warning', 'contracts[0].timeout']]);
+    expect(of(sandbox('deny'))).toEqual([]);
+    const ruleset = `apiVersion: service/v1\nkind: Ruleset\nmetadata: {name: test}\nrules:\n  - {id: a, ${pre('ask', 90_000).replace('effect', 'action')}, tool: t}\n`;
+    expect(lintBundle(ruleset)).toMatchObject([{ code: 'approval-timeout', path: 'rules[0].then.timeout' }]);
+  });
+
   it('is a tool one letter beside a declared one', () => {
     const tools = 'tools: {read_file: {side_effect: read}, tool_1: {side_effect: read}}\n';
     const of = (tool: string) => found(bundle(pre('{args.x: {equals: 1}}', `id: a, tool: ${tool}`), tools));

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runsOf } from '../../../../../test/runs.ts';
 import { BudgetSpent, compileRegex, patternProblem } from '../../../src/rules/regex/regex.ts';
 import { growth, maxGrowth } from '../../cpu.ts';
+import recordedCases from './python-cases.json' with { type: 'json' };
 
 describe('compileRegex', () => {
   // pattern, texts that hold a match, texts that do not
@@ -19,6 +20,17 @@ describe('compileRegex', () => {
     ['(?i)k', ['K', '\u212a'], ['c']],
     ['(?i)\u0130', ['i', 'I', '\u0130'], ['j']],
     ['(?i)i', ['I', '\u0130', '\u0131'], ['j']],
+    ['(?i)σ', ['ς', 'Σ'], ['s']],
+    ['(?i)ΟΔΟΣ', ['οδος', 'οδοσ'], ['οδο']],
+    ['(?i)\u00b5', ['\u03bc', '\u039c'], ['u']],
+    ['(?i)[\u03ba-\u03bd]g', ['\u00b5g'], ['ug']],
+    ['(?i)\u03c9', ['\u2126'], ['o']],
+    ['(?i)\u212b', ['å', 'Å'], ['a']],
+    ['(?i)ß', ['ẞ'], ['ss']],
+    ['(?i)[^σ]', ['s'], ['ς']],
+    ['(?i)[\\W\\d]', ['\u0345'], ['ι', 'Ι']],
+    ['(?i)\\w', ['ι'], ['\u0345']],
+    ['(?ia)σ', ['σ'], ['ς', 'Σ']],
     ['(?ia)é', ['é'], ['É']],
     ['(?ia)[k-s]', ['K', 'S'], ['\u212a', '\u017f']],
     ['(?i)[a-f]+z', ['ABCZ'], ['gz']],
@@ -59,6 +71,33 @@ describe('compileRegex', () => {
     const regex = compileRegex(pattern);
     for (const text of yes) expect([text, regex.test(text)]).toEqual([text, true]);
     for (const text of no) expect([text, regex.test(text)]).toEqual([text, false]);
+  });
+
+  describe('(?i), as Python has it', () => {
+    const groups = recordedCases.groups
+      .flatMap((line) => line.split(', '))
+      .map((group) => group.split(' ').map((hex) => String.fromCodePoint(Number.parseInt(hex, 16))));
+
+    it('takes all letters of a recorded group for each other', () => {
+      const differing = groups.flatMap((group) =>
+        group.filter((letter) => {
+          const regex = compileRegex(`(?i)${letter}`);
+          return !group.every((other) => regex.test(other));
+        }),
+      );
+      expect(groups).toHaveLength(1427);
+      expect(differing).toEqual([]);
+    });
+
+    it('takes no letter of another recorded group for one of a group of several', () => {
+      for (const group of groups.filter(({ length }) => length > 2)) {
+        const others = groups.filter((other) => other !== group).flat();
+        expect([group, compileRegex(`(?i)[${group.join('')}]`).test(others.join(''))]).toEqual([
+          group,
+          false,
+        ]);
+      }
+    });
   });
 
   const refused: [string, RegExp][] = [
