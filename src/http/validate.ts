@@ -67,9 +67,12 @@ export function checkNamedEnvironment(
  */
 export function readOwnEnvironment<Q>({ ownEnvironment }: RouteDeclaration, caller: Caller, query: Q): Q {
   if (!ownEnvironment || caller.kind !== 'key') return query;
-  const { env: requestedEnv, ...others } = (query ?? {}) as { readonly env?: unknown };
-  if (requestedEnv === '') return others as Q;
+  const requestedEnv = (query as { readonly env?: unknown } | undefined)?.env;
   if (requestedEnv === undefined || requestedEnv === caller.env) return query;
+  if (requestedEnv === '') {
+    const { env: _empty, ...others } = query as Q & { readonly env: unknown };
+    return others as Q;
+  }
   throw new HubError(
     'env_mismatch',
     `API key is scoped to '${caller.env}', cannot access env '${String(requestedEnv).slice(0, 64)}'.`,

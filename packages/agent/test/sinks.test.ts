@@ -457,7 +457,9 @@ describe('the server sink', () => {
       await spool.acknowledge(50);
       expect(full).toHaveBeenCalledTimes(1);
       full.mockRestore();
-      expect([await opened(), await readdir(folder)]).toEqual([before, ['spool.jsonl']]);
+      // Files that share the process may close some of theirs.
+      expect(await opened()).toBeLessThanOrEqual(before);
+      expect(await readdir(folder)).toEqual(['spool.jsonl']);
       await spool.append(line(600));
       await spool.acknowledge(250);
       await spool.append(line(601));

@@ -299,8 +299,8 @@ export class Guard implements Governs {
 
   /**
    * Ends the connection to the hub, delivers what sinks hold and closes them. It gives up when the hub has taken no
-   * batch for `closeTimeout`. With the hub away, a warning of the Node process contains the number of waiting events and
-   * their file. Another one contains the number of lost events.
+   * batch for `closeTimeout`. With the hub away, a warning of the Node process contains the number of waiting events
+   * and their file. Another one contains the number of lost events.
    * @throws AggregateError of what else failed
    */
   async close(): Promise<void> {
