@@ -159,6 +159,22 @@ it('says that events were lost when it is far behind, and goes on with the newes
   expect(lost).toEqual([300]);
 });
 
+it('loses nothing when a burst that it gave out is read again after more than 30 seconds', async () => {
+  const slackMs = 15_000;
+  const { tail, show, pass, clock } = stage({ slack: slackMs });
+  // Places are times, as those of a store that nodes share.
+  const burst = Array.from({ length: 450 }, (_, i) => clock.now() + i);
+  const storedAt = (seq: number): StoredEvent => stored(seq, { createdAt: seq });
+  const { heard, lost } = await listen(tail);
+  await show(...burst.map(storedAt));
+  await pass(35_000);
+  const late = clock.now();
+  await show(storedAt(late));
+  for (let i = 0; i < 30; i++) await pass(2_000);
+  expect(lost).toEqual([]);
+  expect(heard).toEqual([...burst, late]);
+});
+
 async function all(tail: EventTail, seq: number) {
   const missed = tail.missed('t', seq);
   const heard: number[] = [];
@@ -179,6 +195,14 @@ it('tells who comes back what was stored since, and what appears meanwhile', asy
   shown.push(stored(1_490, { id: 'late' }));
   await missed.again();
   expect(await missed.next()).toMatchObject({ events: [{ id: 'late' }] });
+});
+
+it('gives what came since to whoever returns after a long time in which nothing came', async () => {
+  const { tail, shown, clock } = stage({ slack });
+  const old = clock.now() - maxMissedMs - 1;
+  shown.push(stored(1_000, { createdAt: old }), stored(1_050, { createdAt: old }), stored(1_200));
+  const { heard, gone } = await all(tail, 1_050);
+  expect({ heard, gone }).toEqual({ heard: [1_000, 1_050, 1_200], gone: false });
 });
 
 it.each<[string, number, (now: number) => StoredEvent[]]>([

@@ -214,8 +214,10 @@ class Reader {
       const page = await store.events.listArrivals(this.#tenantId, after, pageSize);
       const last = page.events.at(-1);
       more = page.more && last !== undefined;
-      if (last && last.createdAt < clock.now() - maxBehindMs && more) return this.#lose();
       const fresh = page.events.filter(({ id }) => !this.#recent.has(id));
+      // Events that are read again may be of any age: they are given out already.
+      const isNew = last !== undefined && last === fresh.at(-1);
+      if (isNew && last.createdAt < clock.now() - maxBehindMs && more) return this.#lose();
       for (const { id, seq } of fresh) this.#recent.set(id, seq);
       // One place may hold two events: the second is looked for again.
       if (last) after = more && last.seq - 1 > after ? last.seq - 1 : last.seq;
@@ -275,9 +277,10 @@ function missedAfter({ store, clock }: Ports, tenantId: string, seq: number, max
         const page = await store.events.listArrivals(tenantId, after, pageSize);
         const events = page.events.filter(({ id }) => !ids.has(id));
         const end = page.events.at(-1);
-        // The first pages repeat events up to the position, whose neighbours may have come late.
-        looked += events.filter((one) => one.seq > seq).length;
-        const tooOld = events.some(({ createdAt }) => createdAt < clock.now() - maxMissedMs);
+        // The first pages repeat events up to the position, whose neighbours may have come late: those never count.
+        const later = events.filter((one) => one.seq > seq);
+        looked += later.length;
+        const tooOld = later.some(({ createdAt }) => createdAt < clock.now() - maxMissedMs);
         if (tooOld || looked > max) {
           isGone = true;
           return 'gone';
