@@ -139,7 +139,9 @@ export class StreamJoin {
         return;
       }
     }
-    if (stream.missed) stream.missed.position = k > 0 ? ownPosition(head, k) : head;
+    const end = k > 0 ? ownPosition(head, k) : head;
+    // A frame that arrived during the join may be further.
+    if (stream.missed && isAfter(end, stream.missed.position)) stream.missed.position = end;
     stream.joined(out, newest?.position ?? null);
   }
 }

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { StoredEvent } from '../../../src/event/record.ts';
 import type { EventSource, History } from '../../../src/http/contract/stream.ts';
 import { type DecisionSource, eventsOf, type Frame } from '../../../src/shared/frame.ts';
+import { comparePositions, readId } from '../../../src/shared/position.ts';
 import { settled } from '../../clock.ts';
 import { writeFrame } from '../../frames.ts';
 import { agents, bundleFrame, hub } from './fixtures.ts';
@@ -111,6 +112,29 @@ it('sends rulesets at once while missed events are read, under ids that lose non
   // A frame after the update shows that the client has it.
   const positions = frames.map(({ id: text }) => text.split('~')[0]);
   expect(new Set(positions.slice(0, 5)).size).toBe(1);
+});
+
+it('keeps ids rising when another frame arrives during the join', async () => {
+  const { events, decisions, add } = source();
+  const { open, broadcast } = hub({ events });
+  const first = await open({ agent: 'a', decisions });
+  await add();
+  const id = first.socket.frames().at(-1)?.id ?? '';
+  first.session.gone();
+  await add();
+  await broadcast.publish([bundleFrame('b', 1)]);
+  const since = broadcast.since.bind(broadcast);
+  broadcast.since = async (...place) => {
+    const replay = await since(...place);
+    await broadcast.publish([bundleFrame('c', 1)]);
+    return replay;
+  };
+  const again = await open({ agent: 'a', decisions, lastEventId: id });
+  await allSettled();
+  const frames = again.socket.frames();
+  expect(told(frames)).toEqual(['contract_update', 'contract_update', 2]);
+  const positions = frames.map((frame) => readId(frame.id).position);
+  expect(positions).toEqual(positions.toSorted(comparePositions));
 });
 
 it('says so where events cannot be told, and goes on with new ones', async () => {
