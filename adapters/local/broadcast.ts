@@ -35,7 +35,7 @@ interface AudienceLog {
   readonly followers: Set<Follower>;
 }
 
-/** Idempotency keys remembered; over so many the oldest are forgotten. */
+/** Idempotency keys remembered for one time; over so many the oldest are forgotten. */
 const rememberedKeys = 50_000;
 
 /** Roughly the frame's size in memory. */
@@ -54,8 +54,8 @@ class LocalBroadcast implements Broadcast {
   readonly #listeners = new Set<(message: Control) => void>();
   readonly #waiting: { readonly to: AudienceLog; readonly placed: BroadcastEntry; readonly count: number }[] =
     [];
-  /** Until when each idempotency key is known, oldest first. */
-  readonly #lengths = new Map<string, number>();
+  /** Until when each idempotency key is remembered, oldest first; by the time for which the keys are remembered. */
+  readonly #keysByMs = new Map<number, Map<string, number>>();
   #count = 0;
   #total = 0;
   #delivering = false;
@@ -74,8 +74,8 @@ class LocalBroadcast implements Broadcast {
 
   async publish(published: readonly Frame[]): Promise<void> {
     this.#requireOpen();
-    for (const { idempotencyKey, ...frame } of published) {
-      if (idempotencyKey !== undefined && !this.#isFirst(frame.audience, idempotencyKey)) continue;
+    for (const { idempotencyKey, idempotencyMs: keyMs, ...frame } of published) {
+      if (idempotencyKey !== undefined && !this.#isFirst(frame.audience, idempotencyKey, keyMs)) continue;
       const to = this.#logOf(frame.audience);
       const placed = { position: this.#nextPosition(), frame };
       const size = weigh(frame);
@@ -116,7 +116,7 @@ class LocalBroadcast implements Broadcast {
     this.#closed = true;
     this.#listeners.clear();
     this.#logs.clear();
-    this.#lengths.clear();
+    this.#keysByMs.clear();
   }
 
   #logOf(audience: Audience): AudienceLog {
@@ -153,16 +153,18 @@ class LocalBroadcast implements Broadcast {
     }
   }
 
-  /** False for an idempotency key that the audience has had. */
-  #isFirst(audience: Audience, idempotencyKey: string): boolean {
+  /** False for an idempotency key that the audience has had. @param keyMs how long the key is remembered */
+  #isFirst(audience: Audience, idempotencyKey: string, keyMs = idempotencyMs): boolean {
     const key = `${audience} ${idempotencyKey}`;
     const now = this.#clock.now();
-    if ((this.#lengths.get(key) ?? 0) > now) return false;
-    this.#lengths.delete(key);
-    this.#lengths.set(key, now + idempotencyMs);
-    for (const [oldest, until] of this.#lengths) {
-      if (this.#lengths.size <= rememberedKeys && until > now) break;
-      this.#lengths.delete(oldest);
+    const untilByKey = this.#keysByMs.get(keyMs) ?? new Map<string, number>();
+    this.#keysByMs.set(keyMs, untilByKey);
+    if ((untilByKey.get(key) ?? 0) > now) return false;
+    untilByKey.delete(key);
+    untilByKey.set(key, now + keyMs);
+    for (const [oldest, until] of untilByKey) {
+      if (untilByKey.size <= rememberedKeys && until > now) break;
+      untilByKey.delete(oldest);
     }
     return true;
   }

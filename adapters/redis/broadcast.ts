@@ -38,6 +38,7 @@ const entryOf = (frame: Frame) => ({
   audience: frame.audience,
   body: writeFrame(frame),
   idempotencyKey: frame.idempotencyKey,
+  idempotencyMs: frame.idempotencyMs,
 });
 
 /** In order; frames published together stay together. */

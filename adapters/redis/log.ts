@@ -38,17 +38,17 @@ end
 `;
 
 /**
- * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, idempotencyMs, then of each
- * entry the number of its audience, its body and its idempotency key or ''. An entry holds its body (b), the position
- * before the entry (p, '' if unknown), and the log's bytes up to the entry (t). `t` includes trimmed entries, so the
- * bytes of a log are known without counting.
+ * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, then of each entry the
+ * number of its audience, its body, its idempotency key or '', and the time for which that is remembered. An entry
+ * holds its body (b), the position before the entry (p, '' if unknown), and the log's bytes up to the entry (t). `t`
+ * includes trimmed entries, so the bytes of a log are known without counting.
  *
  * Redis hands a script whole entries only, and each may be a megabyte. So a list of the entries' sizes stands beside
  * the log, `<position> <t>` of the floor and of every entry. Where it is lost or behind the log, it is begun again, and
  * the script looks up in the entries what it lacks.
  */
 const appendScript = script(`${begin}
-local keep, max, bytes, idle, keysMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local keep, max, bytes, idle = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local function read(item)
   local position, upTo = string.match(item, '^(%S*) (%d+)$')
   return position, tonumber(upTo)
@@ -67,10 +67,10 @@ for i = 1, #KEYS, 3 do
     redis.call('RPUSH', sizes, last[i] .. ' ' .. string.format('%.0f', total[i]))
   end
 end
-for i = 6, #ARGV, 3 do
-  local at, body, key = tonumber(ARGV[i]) * 3 + 1, ARGV[i + 1], ARGV[i + 2]
+for i = 5, #ARGV, 4 do
+  local at, body, key, keyMs = tonumber(ARGV[i]) * 3 + 1, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
   local log = KEYS[at]
-  if key == '' or redis.call('SET', log .. ':once:' .. key, '1', 'NX', 'PX', keysMs) then
+  if key == '' or redis.call('SET', log .. ':once:' .. key, '1', 'NX', 'PX', keyMs) then
     total[at] = total[at] + #body
     local upTo = string.format('%.0f', total[at])
     last[at] = redis.call('XADD', log, '*', 'b', body, 'p', last[at], 't', upTo)
@@ -192,6 +192,7 @@ export interface Logs {
       readonly audience: Audience;
       readonly body: Buffer;
       readonly idempotencyKey?: string | undefined;
+      readonly idempotencyMs?: number | undefined;
     }[],
   ): Promise<void>;
   bounds(audience: Audience): Promise<{ readonly floor: Position; readonly end: Position }>;
@@ -218,13 +219,14 @@ export function redisLogs(link: Link, replays: Link, prefix: string, retention: 
     async append(entries) {
       const audiences = [...new Set(entries.map((entry) => entry.audience))];
       const numbers = new Map(audiences.map((audience, index) => [audience, String(index)]));
-      const words = entries.flatMap(({ audience, body, idempotencyKey }) => [
+      const words = entries.flatMap(({ audience, body, idempotencyKey, idempotencyMs: keyMs }) => [
         numbers.get(audience) ?? '0',
         body,
         idempotencyKey ?? '',
+        String(keyMs ?? idempotencyMs),
       ]);
       const { keepMs, keepFrames, keepBytes } = retention;
-      const bounds = [keepMs, keepFrames, keepBytes, idleMs, idempotencyMs].map(String);
+      const bounds = [keepMs, keepFrames, keepBytes, idleMs].map(String);
       const keys = audiences.flatMap((audience) => [...keysOf(audience), `${keyOf(audience)}:sizes`]);
       await link.run(appendScript, keys, [...bounds, ...words]);
     },

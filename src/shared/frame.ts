@@ -73,6 +73,8 @@ export interface FrameHeader {
    * to clients.
    */
   readonly idempotencyKey?: string;
+  /** How long the key is remembered, where less than the hour will do, in milliseconds. Not sent to clients. */
+  readonly idempotencyMs?: number;
   /** Time when the hub accepted the frame's subject, epoch milliseconds; nodes measure by it. Not sent to clients. */
   readonly acceptedAt?: number;
   /** The decision event that the frame is about: streams choose by it. Stays on its node. */

@@ -10,8 +10,8 @@ export interface BroadcastEntry {
 }
 
 /**
- * How long a frame's idempotency key is remembered, in milliseconds; shorter where so many came since that memory would
- * not hold them.
+ * How long a frame's idempotency key is remembered unless the frame has its own time, in milliseconds; shorter where so
+ * many came since that memory would not hold them.
  */
 export const idempotencyMs = hourMs;
 
@@ -20,7 +20,7 @@ export interface Broadcast {
   /**
    * Appends frames, in order, each to its audience's log. Resolves when every one has its position. Cost on the bus is
    * one entry a frame, whatever the number of clients. Repeating a publish repeats the frame: clients see it twice,
-   * with two ids. A frame with an idempotency key that its audience has had within `idempotencyMs` is left out instead,
+   * with two ids. A frame with an idempotency key that its audience has had within that time is left out instead,
    * in the same step: repeating it is safe. The key itself is not delivered, and the bytes of a frame are delivered as
    * they are.
    */

@@ -66,6 +66,20 @@ describe('following', () => {
     expect(seen).toEqual([1, 3]);
   });
 
+  it('remembers an idempotency key for as long as its frame asks', async () => {
+    const { broadcast, clock } = setUp();
+    const seen: unknown[] = [];
+    await broadcast.follow(audience, (p) => seen.push(numberOf(p)));
+    const brief = (n: number) =>
+      broadcast.publish([{ ...frame(n), idempotencyKey: 'counts:1', idempotencyMs: 1_000 }]);
+    await brief(1);
+    clock.advance(999);
+    await brief(2);
+    clock.advance(1);
+    await brief(3);
+    expect(seen).toEqual([1, 3]);
+  });
+
   it('goes on when a follower throws', async () => {
     const { broadcast } = setUp();
     const seen: unknown[] = [];
