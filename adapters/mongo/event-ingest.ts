@@ -151,6 +151,7 @@ export class EventIngest {
     const { eventIds, entries, stored } = await addOutcomes(this.#events, batch, inOrder, token);
     // No agent will send the events that these repeat again, so exports must contain them.
     await this.#exportLog.settle(batch.tenantId, stored);
+    const outcomes = eventIds.size;
     for (const { place, id } of inserted) eventIds.set(place, id);
     await this.#recordRuns(batch, eventIds);
     const isInserted = new Set(inserted.map(({ place }) => place));
@@ -162,7 +163,12 @@ export class EventIngest {
     const verdicts = countVerdicts(inserted.map(({ event }) => event));
     return {
       entries: [...inserted.map(({ id }) => id), ...entries],
-      result: { accepted: inserted.length, duplicates: batch.events.length - inserted.length, verdicts },
+      result: {
+        accepted: inserted.length,
+        duplicates: batch.events.length - inserted.length,
+        verdicts,
+        outcomes,
+      },
     };
   }
 
@@ -170,7 +176,8 @@ export class EventIngest {
     const { sender } = received;
     const events = received.events.map((event) => withSender(event, sender));
     const batch = sender === undefined ? received : { ...received, events };
-    if (batch.events.length === 0) return { accepted: 0, duplicates: 0, verdicts: countVerdicts([]) };
+    if (batch.events.length === 0)
+      return { accepted: 0, duplicates: 0, verdicts: countVerdicts([]), outcomes: 0 };
     const beganAt = this.#clock.monotonic();
     const token = randomUUID();
     let outcome: StoredBatch;
@@ -193,8 +200,12 @@ export const notingAgents =
     const result = await ingest(batch);
     const { tenantId, env, receivedAt, agents } = batch;
     if (!agents || agents.length === 0) return result;
-    const noted = await Promise.all(
-      agents.map(({ agentId, newId, on }) => noteSeen(tenantId, agentId, env, receivedAt, newId, on)),
-    );
-    return { ...result, agents: noted };
+    try {
+      const noted = await Promise.all(
+        agents.map(({ agentId, newId, on }) => noteSeen(tenantId, agentId, env, receivedAt, newId, on)),
+      );
+      return { ...result, agents: noted };
+    } catch (agentsError) {
+      return { ...result, agentsError };
+    }
   };

@@ -5,6 +5,7 @@ import { env, instant } from '../http/contract/fields.ts';
 import { event, eventMaker, type FrameTable } from '../http/contract/frame-table.ts';
 import { iso } from '../http/contract/render.ts';
 import { type FrameMakers, frame, toDashboards } from '../http/live/frame-makers.ts';
+import { minuteMs } from '../shared/duration.ts';
 import { dashboardsOf, eventsOf } from '../shared/frame.ts';
 import { decisionEvent } from './hosted/event.ts';
 
@@ -21,19 +22,29 @@ export const eventDashboardFrames = {
   stats_changed: event(
     'stats_changed',
     'Only with `include=stats`, in place of `event_created`: how many events of a minute (by their receipt) were stored ' +
-      'since the frame before, by their first verdict. Add them up. At most one a second for each environment and node.',
+      'since the frame before, by their first verdict. Add them up. At most one a second for each environment and ' +
+      'node. All are zero when only later outcomes of stored events came.',
     { env, minute: instant, allowed: count, denied: count, would_deny: count, asked: count },
   ),
 } satisfies FrameTable;
+
+/** A failed publication is repeated every second. An hour's keys of all environments would be many. */
+const countsRememberedMs = 5 * minuteMs;
 
 const forDashboards = eventMaker(eventDashboardFrames);
 
 export const eventMakers: Pick<FrameMakers, 'eventsAccepted' | 'callsCounted'> = {
   eventsAccepted: ({ tenantId, env, accepted }) =>
     toDashboards(tenantId, forDashboards('event_created', { accepted }), { envs: [env] }),
-  callsCounted: ({ tenantId, env, minute, counts: { allowed, denied, observed, pending } }) => [
+  callsCounted: ({ id, tenantId, env, minute, counts: { allowed, denied, observed, pending } }) => [
     frame(
-      { audience: dashboardsOf(tenantId), envs: [env], part: 'stats' },
+      {
+        audience: dashboardsOf(tenantId),
+        envs: [env],
+        part: 'stats',
+        idempotencyKey: `counts:${id}`,
+        idempotencyMs: countsRememberedMs,
+      },
       forDashboards('stats_changed', {
         env,
         minute: iso(minute),

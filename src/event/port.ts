@@ -38,8 +38,12 @@ export interface EventBatch {
 export interface IngestResult extends Ingested {
   /** The accepted ones by their first verdict. */
   readonly verdicts: VerdictCounts;
+  /** Number of outcomes that repeats added to stored events. */
+  readonly outcomes: number;
   /** An answer for each agent of the batch, in its order; absent without agents. */
   readonly agents?: readonly SeenAgent[];
+  /** The events are stored, but an agent could not be noted: the error to throw. Absent where all were noted. */
+  readonly agentsError?: unknown;
 }
 
 /** Count of each value among the events that fit. */
@@ -133,7 +137,7 @@ export interface EventStore {
    * outcome when they contain a new one (event/record). The outcome counts in its run as an event does. Safe to repeat
    * as a whole: all become duplicates. Throws `overloaded` when the queue of writes is full, `disk_full` when the store
    * has only its reserve of room left. Its agents are noted in the same commit. A store without such commits notes the
-   * agents after the events, and throws if an agent could not be noted: the repeat notes it again.
+   * agents after the events, and returns `agentsError` if an agent could not be noted: the repeat notes it again.
    */
   ingest(batch: EventBatch): Promise<IngestResult>;
   /**

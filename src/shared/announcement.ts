@@ -112,8 +112,13 @@ export interface Announcements {
   };
   /** A batch of audit events was stored; `accepted` counts those that were new. */
   eventsAccepted: { readonly tenantId: string; readonly env: Env; readonly accepted: number };
-  /** Counts of events that a node received in a minute and stored since its announcement before. */
+  /**
+   * Counts of events that a node received in a minute and stored since its announcement before. All are zero when only
+   * outcomes of stored events came.
+   */
   callsCounted: {
+    /** The same when it is repeated, because nobody knows whether it reached anybody. */
+    readonly id: string;
     readonly tenantId: string;
     readonly env: Env;
     /** Time when the minute began, epoch milliseconds. */

@@ -352,9 +352,12 @@ export function eventsContract(name: string, open: Open): void {
       expect(await one(withVerdict(event, 'call_executed', t0 + 5))).toMatchObject({
         accepted: 0,
         duplicates: 1,
+        outcomes: 1,
       });
-      await one(withVerdict(event, 'call_executed', t0 + 6), withVerdict(event, event.verdict));
-      await one(withVerdict(event, 'call_failed', t0 + 7), anEvent({ timestamp: t0 - 2 }));
+      const again = [withVerdict(event, 'call_executed', t0 + 6), withVerdict(event, event.verdict)];
+      expect(await one(...again)).toMatchObject({ outcomes: 0 });
+      const failed = withVerdict(event, 'call_failed', t0 + 7);
+      expect(await one(failed, anEvent({ timestamp: t0 - 2 }))).toMatchObject({ accepted: 1, outcomes: 1 });
       // Two contracts that only observe report one call with one verdict.
       const other = { ...event, payload: { ...event.payload, decision_name: 'other' } };
       await one(other, other);
@@ -409,6 +412,7 @@ export function eventsContract(name: string, open: Open): void {
         expect(await store.events.ingest(aBatch(tenantId, batch))).toMatchObject({
           accepted: 2,
           duplicates: 2,
+          outcomes: 1,
         });
         const stored = (await readAll(store, tenantId)).find((e) => e.callId === callId);
         expect(stored).toMatchObject(event);

@@ -1,10 +1,13 @@
-// A batch is stored in parts that each take the store a short time.
+// A batch is stored in parts that each take the store a short time. What was stored is announced, whatever failed after.
 
 import { expect, it } from 'vitest';
-import type { EventBatch } from '../../src/event/port.ts';
+import type { FirstSeenAgent } from '../../src/agent/port.ts';
+import type { EventBatch, IngestResult } from '../../src/event/port.ts';
 import { countVerdicts, type EventInput } from '../../src/event/record.ts';
 import { createEventIntake } from '../../src/event/use-cases/intake.ts';
 import { createMeters } from '../../src/hub/metrics/meters.ts';
+import type { Announcement } from '../../src/shared/announcement.ts';
+import { HubError } from '../../src/shared/error.ts';
 import type { KeyPrincipal } from '../../src/shared/principal.ts';
 import type { AppPorts } from '../../src/shared/use-case-ports.ts';
 import { anEvent, t0 } from '../conformance/fixtures.ts';
@@ -19,28 +22,59 @@ const principal = {
   agentPattern: null,
 } as unknown as KeyPrincipal;
 
-/** How many events each call of the store had. */
-async function stored(events: readonly EventInput[]): Promise<number[]> {
+type Part = Pick<EventBatch, 'events' | 'agents'>;
+
+/** An intake whose store answers as it is told. */
+function stage(answer: (part: Part, call: number) => Partial<IngestResult> = () => ({})) {
   const sizes: number[] = [];
+  const announced: Announcement[] = [];
+  const bus = { isAway: false };
+  const registered: string[] = [];
   const ports = {
     store: {
       events: {
-        async ingest({ events: part }: EventBatch) {
+        async ingest({ events: part, agents = [] }: EventBatch) {
           sizes.push(part.length);
-          return { accepted: part.length, duplicates: 0, verdicts: countVerdicts(part) };
+          const counts = { accepted: part.length, duplicates: 0, verdicts: countVerdicts(part), outcomes: 0 };
+          return { ...counts, ...answer({ events: part, agents }, sizes.length) };
         },
       },
     },
-    announcer: { announce: async () => {} },
+    announcer: {
+      async announce(list: readonly Announcement[]) {
+        if (bus.isAway) throw new HubError('unavailable', 'away');
+        announced.push(...list);
+      },
+    },
     actors: { tell: async () => {} },
     clock: { now: () => t0, monotonic: () => 0, after: () => ({ cancel: () => {} }) },
     meters: createMeters(),
-    lastSeen: { unregistered: () => [], touchLater: () => {} },
+    secrets: { uuid: () => 'id' },
+    lastSeen: {
+      unregistered: (_principal: KeyPrincipal, ids: string[]) => ids.filter((id) => id === 'new'),
+      touchLater: () => {},
+      async registerWith(
+        _principal: KeyPrincipal,
+        ids: readonly string[],
+        write: (agents: readonly FirstSeenAgent[]) => Promise<unknown>,
+      ) {
+        await write(ids.map((agentId) => ({ agentId, newId: null })));
+        registered.push(...ids);
+      },
+    },
   } as unknown as AppPorts & Parameters<typeof createEventIntake>[0];
   const intake = createEventIntake(ports);
-  const batch = { events, places: events.map((_, i) => i), manifest: null };
-  const taken = await intake.ingest(principal, batch, async () => {});
-  expect(taken).toMatchObject({ accepted: events.length, duplicates: 0 });
+  const take = (events: readonly EventInput[]) =>
+    intake.ingest(principal, { events, places: events.map((_, i) => i), manifest: null }, async () => {});
+  const told = () =>
+    announced.splice(0).flatMap((one) => (one.kind === 'eventsAccepted' ? [one.accepted] : []));
+  return { sizes, bus, registered, take, told };
+}
+
+/** How many events each call of the store had. */
+async function stored(events: readonly EventInput[]): Promise<number[]> {
+  const { sizes, take } = stage();
+  expect(await take(events)).toMatchObject({ accepted: events.length, duplicates: 0 });
   return sizes;
 }
 
@@ -53,4 +87,37 @@ it('stores a thousand events of one session at once, and a hundred of as many ag
   expect(await stored(many(250, (i) => ({ payload: { session_id: `s${i}` } })))).toEqual([100, 100, 50]);
   expect(await stored(many(250, (i) => ({ timestamp: t0 - i * 3_600_000 })))).toEqual([100, 100, 50]);
   expect(await stored(many(400, (i) => ({ agentId: `a${i % 100}` })))).toEqual([400]);
+});
+
+it('announces at once what it stored of a batch that failed after its first part', async () => {
+  const { take, told } = stage((_part, call) => {
+    if (call === 2) throw new HubError('overloaded', 'full');
+    return {};
+  });
+  await expect(take(many(1_500, () => ({})))).rejects.toThrow('full');
+  expect(told()).toEqual([1_000]);
+});
+
+it('owes what it stored of such a batch while the bus is away, and announces it with the repeat', async () => {
+  const { take, told, bus } = stage(({ events: { length } }, call) => {
+    if (call === 2) throw new HubError('overloaded', 'full');
+    return call === 3 ? { accepted: 0, duplicates: length } : {};
+  });
+  const events = many(1_500, () => ({}));
+  bus.isAway = true;
+  await expect(take(events)).rejects.toThrow('full');
+  bus.isAway = false;
+  expect(await take(events)).toMatchObject({ accepted: 500, duplicates: 1_000 });
+  expect(told()).toEqual([1_000, 500]);
+});
+
+it('announces events that are stored although their agents could not be noted, and notes those again', async () => {
+  const { take, told, registered } = stage((_part, call) =>
+    call === 1 ? { agentsError: new HubError('unavailable', 'away') } : {},
+  );
+  const events = many(3, () => ({ agentId: 'new' }));
+  await expect(take(events)).rejects.toThrow('away');
+  expect({ told: told(), registered }).toEqual({ told: [3], registered: [] });
+  await take(events);
+  expect(registered).toEqual(['new']);
 });

@@ -58,7 +58,8 @@ class BatchWriter {
   ingest(batch: EncodedBatch): IngestResult {
     const agents = this.#noteAgents(batch);
     const noted = agents.length === 0 ? {} : { agents };
-    if (batch.events === 0) return { accepted: 0, duplicates: 0, verdicts: noVerdicts, ...noted };
+    if (batch.events === 0)
+      return { accepted: 0, duplicates: 0, verdicts: noVerdicts, outcomes: 0, ...noted };
     const tenant = this.#numberOf(batch.tenantId);
     this.#cache.forget();
     const tally = nothingTold();
@@ -78,7 +79,7 @@ class BatchWriter {
     for (const [agent, sessions] of tally.outcomes.byAgent)
       this.#usage.runs.add(batch, agent, 0, [...sessions]);
     this.#usage.notes.add(tally.notes);
-    return { accepted, duplicates: batch.events - accepted, verdicts, ...noted };
+    return { accepted, duplicates: batch.events - accepted, verdicts, outcomes: tally.added, ...noted };
   }
 
   #numberOf(tenantId: string): number {

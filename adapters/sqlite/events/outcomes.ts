@@ -27,9 +27,11 @@ class RunReports {
 export interface Told {
   readonly outcomes: RunReports;
   readonly notes: AuditNote[];
+  /** Number of added outcomes. */
+  added: number;
 }
 
-export const nothingTold = (): Told => ({ outcomes: new RunReports(), notes: [] });
+export const nothingTold = (): Told => ({ outcomes: new RunReports(), notes: [], added: 0 });
 
 /** Makes the function that adds the outcome of a repeat to the stored event, unless the event has it already. */
 export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWriter) {
@@ -74,6 +76,7 @@ export function outcomeWriter(db: Database, cache: SegmentCache, usage: UsageWri
       [segment, positionOf(place), key, JSON.stringify(toOutcomeJson(outcome))],
     );
     if (added === 0) return;
+    tally.added++;
     usage.flushSoon();
     if (run) tally.outcomes.add(agent, run[0], placedAt(run[1], place));
     if (note) tally.notes.push(note);

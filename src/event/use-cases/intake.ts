@@ -84,10 +84,11 @@ const storedBytesAtOnce = 1024 * 1024;
 const placesAtOnce = 100;
 const countedVerdicts: readonly CountedAs[] = ['allowed', 'denied', 'pending', 'observed'];
 
-type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock' | 'meters'> & {
+type Ports = Pick<AppPorts, 'store' | 'actors' | 'announcer' | 'clock' | 'meters' | 'secrets'> & {
   readonly lastSeen: LastSeen;
 };
 type Place = Pick<KeyPrincipal, 'tenantId' | 'env'>;
+type Tally = { -readonly [F in keyof Ingested]: Ingested[F] };
 
 class BatchIntake implements EventIntake {
   readonly #ports: Ports;
@@ -147,21 +148,25 @@ class BatchIntake implements EventIntake {
     const agentIds = [...new Set(batch.events.map(({ agentId }) => agentId))].filter(canBeRegistered);
     const unregistered = new Set(lastSeen.unregistered(principal, agentIds.filter(isAgentId)));
     const reports = versionsRun(batch.events, now);
-    const ingested = await this.#storeAll(principal, batch, now, unregistered);
-    meters.events.add([api, 'stored'], ingested.accepted);
-    meters.events.add([api, 'duplicate'], ingested.duplicates);
-    lastSeen.touchLater(principal, agentIds);
+    const ingested = { accepted: 0, duplicates: 0 };
+    let manifestRefused: boolean;
     try {
-      const manifestRefused = manifest !== null && !(await this.#storeManifest(tenantId, manifest, now));
+      await this.#storeAll(principal, batch, now, unregistered, ingested);
+      lastSeen.touchLater(principal, agentIds);
+      manifestRefused = manifest !== null && !(await this.#storeManifest(tenantId, manifest, now));
       if (reports.length > 0) {
         await actors.tell('environment', environmentKey(tenantId, env), 'reportVersions', { reports });
       }
-      await this.#announce(principal, ingested.accepted);
-      return { ...ingested, outOfScope, manifestRefused };
     } catch (error) {
-      this.#owe(principal, ingested.accepted);
+      // The repeat finds what was stored as duplicates. Those who follow events need not wait for the repeat.
+      if (ingested.accepted > 0) await this.#announce(principal, ingested.accepted).catch(() => {});
       throw error;
+    } finally {
+      meters.events.add([api, 'stored'], ingested.accepted);
+      meters.events.add([api, 'duplicate'], ingested.duplicates);
     }
+    await this.#announce(principal, ingested.accepted);
+    return { ...ingested, outOfScope, manifestRefused };
   }
 
   /** False: it is refused, as is the manifest of an agent that is not registered. */
@@ -174,13 +179,20 @@ class BatchIntake implements EventIntake {
     if (accepted > 0) this.#owed.set(key, (this.#owed.get(key) ?? 0) + accepted);
   }
 
-  #countStored({ tenantId, env }: Place, { accepted, verdicts }: IngestResult): void {
+  #countStored(
+    { tenantId, env }: Place,
+    { accepted, duplicates, verdicts, outcomes }: IngestResult,
+    total: Tally,
+  ): void {
+    total.accepted += accepted;
+    total.duplicates += duplicates;
     for (const verdict of countedVerdicts)
       this.#ports.meters.decisions.add([env, verdict], verdicts[verdict]);
     this.#ports.meters.tenantEvents.add(tenantId, accepted);
-    this.#announceCounts(tenantId, env, verdicts);
+    this.#announceCounts(tenantId, env, verdicts, outcomes);
   }
 
+  /** What could not be announced is owed. */
   async #announce(place: Place, accepted: number): Promise<void> {
     const { tenantId, env } = place;
     const key = environmentKey(tenantId, env);
@@ -193,7 +205,7 @@ class BatchIntake implements EventIntake {
     try {
       await this.#ports.announcer.announce(announcements);
     } catch (error) {
-      this.#owe(place, before);
+      this.#owe(place, before + accepted);
       throw error;
     }
   }
@@ -202,13 +214,15 @@ class BatchIntake implements EventIntake {
    * Stores the events of a batch, some at a time. When it throws, part of them may be stored: the repeat finds
    * them as duplicates.
    * @param unregistered agents that are registered in the commits of their events
+   * @param total counts each part as soon as it is stored
    */
   async #storeAll(
     principal: KeyPrincipal,
     batch: IngestBatch,
     receivedAt: number,
     unregistered: Set<string>,
-  ): Promise<Ingested> {
+    total: Tally,
+  ): Promise<void> {
     const { store, clock, lastSeen, meters } = this.#ports;
     const { tenantId, env, actor } = principal;
     const reporter = actor.kind === 'key' ? { keyId: actor.id, prefix: actor.prefix } : undefined;
@@ -220,30 +234,26 @@ class BatchIntake implements EventIntake {
     const { sent } = batch;
     batch.events = [];
     delete batch.sent;
-    let accepted = 0;
-    let duplicates = 0;
     const parts = partsOf(events, sizes);
     for (const [i, part] of parts.entries()) {
       if (i > 0) await turns.next(Number.POSITIVE_INFINITY);
       const newIds = takeAgents(unregistered, part);
-      const ingest = (agents: readonly FirstSeenAgent[]): Promise<IngestResult> => {
+      const ingest = async (agents: readonly FirstSeenAgent[]): Promise<IngestResult> => {
         // Spreads of what may be absent cost more than what they are for.
         const batch: { -readonly [F in keyof EventBatch]: EventBatch[F] } = { ...place, events: part };
         if (reporter) batch.reporter = reporter;
         if (sender !== undefined) batch.sender = sender;
         if (agents.length > 0) batch.agents = agents;
         if (sent && parts.length === 1) batch.sent = sent;
-        return traced('commit events', () => store.events.ingest(batch));
+        const result = await traced('commit events', () => store.events.ingest(batch));
+        this.#countStored(principal, result, total);
+        if (result.agentsError !== undefined) throw result.agentsError;
+        return result;
       };
       const begun = clock.monotonic();
-      const ingested =
-        newIds.length === 0 ? await ingest([]) : await lastSeen.registerWith(principal, newIds, ingest);
+      await (newIds.length === 0 ? ingest([]) : lastSeen.registerWith(principal, newIds, ingest));
       meters.eventCommits.add(clock.monotonic() - begun);
-      this.#countStored(principal, ingested);
-      accepted += ingested.accepted;
-      duplicates += ingested.duplicates;
     }
-    return { accepted, duplicates };
   }
 }
 
