@@ -53,6 +53,27 @@ describe('the list of events', () => {
     await visit.context.close();
   });
 
+  it('shows what came of a stored call on a quiet hub, in the list and in the open event, and counts nothing', async () => {
+    const { visit, page, link } = await openList('outcome');
+    const report = (verdict: string) => send([{ ...eventOf('outcome', 1), verdict }]);
+    await report('call_approval_requested');
+    await link(1).waitFor();
+    await report('call_approval_granted');
+    await page
+      .getByRole('grid', { name: 'Events' })
+      .getByText(/approved/i)
+      .waitFor();
+    await link(1).click();
+    const panel = page.getByRole('complementary', { name: 'Event', exact: true });
+    const outcomes = panel.locator('section', { hasText: 'Outcome' }).getByRole('listitem');
+    await outcomes.waitFor();
+    await report('call_executed');
+    await outcomes.nth(1).waitFor();
+    expect(await page.getByText(/new events? from the whole hub/).count()).toBe(0);
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it('goes on in another environment than that of the open event', async () => {
     const { visit, page, link } = await openList('moved');
     await send([eventOf('moved', 1)]);

@@ -93,6 +93,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   ],
   stats_changed: [
     'searchEvents',
+    'getEvent',
     'eventHistogram',
     'eventFacets',
     'statsOverview',
