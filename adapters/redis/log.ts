@@ -38,10 +38,10 @@ end
 `;
 
 /**
- * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, then of each entry the
- * number of its audience, its body, its idempotency key or '', and the time for which that is remembered. An entry
- * holds its body (b), the position before the entry (p, '' if unknown), and the log's bytes up to the entry (t). `t`
- * includes trimmed entries, so the bytes of a log are known without counting.
+ * KEYS: log, floor and sizes of each audience. ARGV: keepMs, keepFrames, keepBytes, idleMs, then four of each
+ * entry. Those are the number of its audience, its body, its idempotency key or '', and how long Redis remembers the
+ * key. An entry holds its body (b), the position before the entry (p, '' if unknown), and the log's bytes up to the
+ * entry (t). `t` includes trimmed entries, so the bytes of a log are known without counting.
  *
  * Redis hands a script whole entries only, and each may be a megabyte. So a list of the entries' sizes stands beside
  * the log, `<position> <t>` of the floor and of every entry. Where it is lost or behind the log, it is begun again, and

@@ -1,4 +1,4 @@
-// A batch is stored in parts that each take the store a short time. What was stored is announced, whatever failed after.
+// A batch is stored in parts that each take the store a short time. Stored parts are announced, whatever fails later.
 
 import { expect, it } from 'vitest';
 import type { FirstSeenAgent } from '../../src/agent/port.ts';

@@ -192,7 +192,7 @@ class BatchIntake implements EventIntake {
     this.#announceCounts(tenantId, env, verdicts, outcomes);
   }
 
-  /** What could not be announced is owed. */
+  /** Owes the announcements that fail. */
   async #announce(place: Place, accepted: number): Promise<void> {
     const { tenantId, env } = place;
     const key = environmentKey(tenantId, env);

@@ -10,7 +10,7 @@ export interface BroadcastEntry {
 }
 
 /**
- * How long a frame's idempotency key is remembered unless the frame has its own time, in milliseconds; shorter where so
+ * How long an idempotency key is remembered unless its frame has a time of its own, in milliseconds. Shorter where so
  * many came since that memory would not hold them.
  */
 export const idempotencyMs = hourMs;
