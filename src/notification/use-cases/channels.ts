@@ -51,6 +51,8 @@ export interface TestResult {
   readonly ok: boolean;
   readonly status: number | null;
   readonly failure: AttemptFailure | null;
+  /** Addresses of the channel that the mail server refused while it accepted others. */
+  readonly refused: readonly string[];
   readonly durationMs: number;
 }
 
@@ -217,12 +219,14 @@ class NotificationChannels implements Channels {
       payloadStyle: channel.payloadStyle,
       deliveryId: secrets.uuid(),
     });
-    const ok = outcome.kind === 'delivered';
+    const refused = (outcome.kind === 'delivered' && outcome.refused) || [];
+    const ok = outcome.kind === 'delivered' && refused.length === 0;
     await store.channels.tested(principal.tenantId, id, clock.now(), ok);
     return {
       ok,
       status: outcome.status,
       failure: outcome.kind === 'failed' ? outcome.failure : null,
+      refused,
       durationMs: clock.monotonic() - begun,
     };
   }
