@@ -448,6 +448,41 @@ describe('a bot chat', () => {
     expect(answers().at(-1)?.body).toMatchObject({ text: 'Approved already.' });
   });
 
+  it('shares its token with others: a press counts in the channel of its chat, by the rules of that channel', async () => {
+    const first = await chat('chat_bot', { allowed_user_ids: ['1'] });
+    const last = await chat('chat_bot', { chat_id: '5' });
+    const elsewhere = await chat('chat_bot', { bot_token: '1:another', chat_id: '6' });
+    const approval = await askInChat();
+    for (const { id } of [first, last]) await delivered(id, 1);
+    const headers = { 'x-chat-bot-secret-token': await secretOf(last.id) };
+    const pressIn = async (chatId: number, userId: number, to = last.id) => {
+      const from = { id: userId, username: 'ann' };
+      const update = botUpdate(`approve:${approval.id}`, { chat: chatId, from, id: ++pressed });
+      await post('chatBotCallback', JSON.stringify(update), headers, { channel_id: to });
+      return (await approvalOf(approval.id)).status;
+    };
+    expect(await pressIn(-100_200, 2)).toBe('pending');
+    expect(await pressIn(6, 1)).toBe('pending');
+    expect(await pressIn(-100_200, 1, elsewhere.id)).toBe('pending');
+    expect(await pressIn(-100_200, 1)).toBe('approved');
+  });
+
+  it.each([
+    ['is deleted', 'deleteChannel', {}],
+    ['is disabled', 'updateChannel', { enabled: false }],
+    ['gets another token', 'updateChannel', { config: { ...configs.chat_bot, bot_token: '1:another' } }],
+  ] as const)('that %s leaves the presses to another one with its token', async (_how, operation, body) => {
+    const first = await chat('chat_bot', { chat_id: '5' });
+    const last = await chat('chat_bot');
+    const addresses = () =>
+      platforms.calls.flatMap(({ method, body: sent }) => (method === 'setWebhook' ? [sent.url] : []));
+    const addressOf = (id: string) => `https://hub.example/api/v1/chat_bot/webhook/${id}`;
+    await expect.poll(() => addresses().length).toBe(2);
+    await t.call(operation, { params: { channel_id: last.id }, body }, user);
+    await expect.poll(() => addresses().length).toBe(3);
+    expect(addresses().at(-1)).toBe(addressOf(first.id));
+  });
+
   it('is known by its secret alone, in any of the header names', async () => {
     const channel = await chat('chat_bot');
     const approval = await askInChat();
