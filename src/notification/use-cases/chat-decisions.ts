@@ -111,8 +111,8 @@ export class ChatDecisions {
   }
 
   /**
-   * The tenant's enabled channels of a bot in a chat. The platform keeps one address for the presses of a bot, so a
-   * press that came to one channel may belong to another one with the same token.
+   * The tenant's enabled channels of a bot in a chat. The platform keeps one address for the presses of a bot: a press
+   * can come to another channel with the same token.
    * @param chatId null: the callback does not name it
    */
   async botChannels(
