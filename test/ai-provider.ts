@@ -19,6 +19,10 @@ export interface Played {
    * After the text: an error inside the stream, the connection cut, the stream ended without its end, or nothing more.
    */
   readonly then?: 'error' | 'rate_limited' | 'cut' | 'short' | 'silence';
+  /** The reason for the end of the answer, in the words of the format that is spoken. */
+  readonly ending?: string;
+  /** The refusal of a chat completion. */
+  readonly refusal?: string;
   /** Instead of all that: a body as it is. */
   readonly raw?: { readonly type: string; readonly body: string };
 }
@@ -96,7 +100,7 @@ export async function startProvider(): Promise<FakeProvider> {
 }
 
 /** The messages format. */
-function messages({ text = [], calls = [], usage = { input: 1, output: 1 }, then }: Played): string {
+function messages({ text = [], calls = [], usage = { input: 1, output: 1 }, then, ending }: Played): string {
   const events: object[] = [
     {
       type: 'message_start',
@@ -132,7 +136,7 @@ function messages({ text = [], calls = [], usage = { input: 1, output: 1 }, then
       }
       events.push({ type: 'content_block_stop', index });
     });
-    const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn';
+    const stop_reason = ending ?? (calls.length > 0 ? 'tool_use' : 'end_turn');
     events.push({ type: 'message_delta', delta: { stop_reason }, usage: { output_tokens: usage.output } });
     events.push({ type: 'message_stop' });
   }
@@ -142,7 +146,8 @@ function messages({ text = [], calls = [], usage = { input: 1, output: 1 }, then
 }
 
 /** The chat completions format. */
-function completions({ text = [], calls = [], usage = { input: 1, output: 1 }, then }: Played): string {
+function completions(played: Played): string {
+  const { text = [], calls = [], usage = { input: 1, output: 1 }, then, ending, refusal } = played;
   const chunk = (delta: object, finish_reason: string | null = null, more: object = {}) => ({
     id: 'c',
     object: 'chat.completion.chunk',
@@ -165,7 +170,8 @@ function completions({ text = [], calls = [], usage = { input: 1, output: 1 }, t
         chunks.push(chunk({ tool_calls: [{ index, function: { arguments: part } }] }));
       }
     });
-    chunks.push(chunk({}, calls.length > 0 ? 'tool_calls' : 'stop'));
+    if (refusal !== undefined) chunks.push(chunk({ refusal }));
+    chunks.push(chunk({}, ending ?? (calls.length > 0 ? 'tool_calls' : 'stop')));
     const { input, output, cost } = usage;
     chunks.push({
       id: 'c',

@@ -1,7 +1,7 @@
 // Common parts of the wire formats: the call through the outbound guard, and the texts of its failures.
 
 import type { AiEvent, AiRequest } from '../../src/assistant/port/model.ts';
-import { AiError } from '../../src/assistant/record.ts';
+import { AiError, type AiFailure } from '../../src/assistant/record.ts';
 import { OutboundError } from '../../src/shared/outbound.ts';
 import type { Outbound, OutboundStream } from '../../src/shared/ports/outbound.ts';
 import { type ServerEvent, serverEvents } from './sse.ts';
@@ -23,6 +23,8 @@ export interface AnswerReader {
   readonly complete: boolean;
   /** True once the provider has marked the answer as whole: the connection may end then. */
   readonly whole: boolean;
+  /** The reason of the provider for an answer that ended early; null for a complete one. */
+  readonly failure: AiFailure | null;
 }
 
 /** Bytes of one answer. */
@@ -106,9 +108,10 @@ export async function* askOver(
     const reader = format.reader();
     for await (const event of serverEvents(stream.body)) {
       yield* reader.read(event);
-      if (reader.complete) return;
+      if (reader.complete) break;
     }
     if (!reader.whole) throw new AiError('connection');
+    if (reader.failure !== null) throw new AiError(reader.failure);
   } catch (error) {
     throw failureOf(error);
   } finally {

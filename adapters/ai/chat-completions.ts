@@ -2,7 +2,7 @@
 // arguments.
 
 import type { AiEvent, AiMessage, AiRequest, AiToolCall } from '../../src/assistant/port/model.ts';
-import { AiError } from '../../src/assistant/record.ts';
+import { AiError, type AiFailure } from '../../src/assistant/record.ts';
 import { type AnswerReader, countOf, fieldsOf, listOf, objectOf, textOf, type WireFormat } from './call.ts';
 import type { ServerEvent } from './sse.ts';
 
@@ -55,10 +55,17 @@ function usageOf(value: unknown): AiEvent[] {
   ];
 }
 
+/** Reasons for the end of an answer that is not complete. */
+const endings: ReadonlyMap<unknown, AiFailure> = new Map([
+  ['length', 'cut_off'],
+  ['content_filter', 'filtered'],
+]);
+
 class ChatCompletionsReader implements AnswerReader {
   readonly #calls = new Map<number, { id: string; name: string; input: string }>();
   #isFinished = false;
   #isComplete = false;
+  #failure: AiFailure | null = null;
 
   get complete(): boolean {
     return this.#isComplete;
@@ -66,6 +73,10 @@ class ChatCompletionsReader implements AnswerReader {
 
   get whole(): boolean {
     return this.#isComplete || this.#isFinished;
+  }
+
+  get failure(): AiFailure | null {
+    return this.#failure;
   }
 
   read({ data }: ServerEvent): AiEvent[] {
@@ -88,6 +99,8 @@ class ChatCompletionsReader implements AnswerReader {
     const delta = fieldsOf(piece);
     for (const part of listOf(delta.tool_calls)) this.#addPart(part);
     if (typeof reason === 'string') this.#isFinished = true;
+    if (textOf(delta.refusal) !== '') this.#failure = 'declined';
+    this.#failure = endings.get(reason) ?? this.#failure;
     const text = textOf(delta.content);
     return text === '' ? [] : [{ kind: 'text', text }];
   }
@@ -118,7 +131,10 @@ export const chatCompletionsFormat: WireFormat = {
     messages: [{ role: 'system', content: request.system }, ...request.messages.flatMap(messagesOf)],
     ...(request.tools.length === 0
       ? {}
-      : { tools: request.tools.map((tool) => ({ type: 'function', function: { ...tool } })) }),
+      : {
+          tools: request.tools.map((tool) => ({ type: 'function', function: { ...tool } })),
+          ...(request.toolChoice === undefined ? {} : { tool_choice: request.toolChoice }),
+        }),
     ...limitsOf(request),
     stream: true,
   }),

@@ -1,7 +1,7 @@
 // The messages format: an answer is a list of blocks, each begun, continued and ended by events of its own.
 
 import type { AiEvent, AiMessage, AiToolCall } from '../../src/assistant/port/model.ts';
-import { AiError } from '../../src/assistant/record.ts';
+import { AiError, type AiFailure } from '../../src/assistant/record.ts';
 import { type AnswerReader, countOf, fieldsOf, objectOf, textOf, type WireFormat } from './call.ts';
 import type { ServerEvent } from './sse.ts';
 
@@ -59,11 +59,19 @@ const failures: { readonly [type: string]: AiError['failure'] } = {
   not_found_error: 'rejected',
 };
 
+/** Reasons for the end of an answer that is not complete. */
+const endings: ReadonlyMap<unknown, AiFailure> = new Map([
+  ['max_tokens', 'cut_off'],
+  ['model_context_window_exceeded', 'cut_off'],
+  ['refusal', 'declined'],
+]);
+
 class MessagesReader implements AnswerReader {
   readonly #calls = new Map<number, { readonly id: string; readonly name: string; input: string }>();
   #inputTokens = 0;
   #outputTokens = 0;
   #isComplete = false;
+  #failure: AiFailure | null = null;
 
   get complete(): boolean {
     return this.#isComplete;
@@ -71,6 +79,10 @@ class MessagesReader implements AnswerReader {
 
   get whole(): boolean {
     return this.#isComplete;
+  }
+
+  get failure(): AiFailure | null {
+    return this.#failure;
   }
 
   read({ data }: ServerEvent): AiEvent[] {
@@ -86,6 +98,7 @@ class MessagesReader implements AnswerReader {
         return this.#endBlock(countOf(event.index));
       case 'message_delta':
         this.#outputTokens = countOf(fieldsOf(event.usage).output_tokens) || this.#outputTokens;
+        this.#failure = endings.get(fieldsOf(event.delta).stop_reason) ?? this.#failure;
         return [this.#usage()];
       case 'message_stop':
         this.#isComplete = true;
@@ -138,7 +151,7 @@ export const messagesFormat: WireFormat = {
     'anthropic-version': version,
     ...(apiKey === null ? {} : { 'x-api-key': apiKey }),
   }),
-  body: ({ target, system, messages, tools, maxTokens }) => ({
+  body: ({ target, system, messages, tools, toolChoice, maxTokens }) => ({
     model: target.model,
     max_tokens: maxTokens,
     system,
@@ -151,6 +164,7 @@ export const messagesFormat: WireFormat = {
             description,
             input_schema: parameters,
           })),
+          ...(toolChoice === undefined ? {} : { tool_choice: { type: toolChoice } }),
         }),
     stream: true,
   }),

@@ -62,6 +62,18 @@ export async function callApi(
 export const idOf = (value: unknown): string | null =>
   typeof value === 'string' ? value.slice(0, 200) : typeof value === 'number' ? String(value) : null;
 
+/** The id of a message with its chat in front, as deliveries store it; null for a message without an id. */
+export const messageIdIn = (chat: string, id: string | null): string | null =>
+  id === null ? null : `${chat}:${id}`;
+
+/** Chat and id of a message. @param chat of the configuration, where an older record contains the id alone */
+export function messageIn(chat: string, messageId: string): { readonly chat: string; readonly id: string } {
+  const colon = messageId.indexOf(':');
+  return colon < 0
+    ? { chat, id: messageId }
+    : { chat: messageId.slice(0, colon), id: messageId.slice(colon + 1) };
+}
+
 /** A refusal that no later attempt changes. */
 export const rejected = (status: number): AttemptOutcome => ({
   kind: 'failed',

@@ -5,7 +5,7 @@ import type { ConfigOf } from '../../src/notification/record.ts';
 import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
 import type { OutboundHead } from '../../src/shared/ports/outbound.ts';
 import { isSuccess } from './answers.ts';
-import { type ApiParts, callApi, idOf, limited, rejected } from './api.ts';
+import { type ApiParts, callApi, idOf, limited, messageIdIn, messageIn, rejected } from './api.ts';
 import { type Card, cardOf } from './card.ts';
 
 export interface ChatBotParts extends ApiParts {
@@ -41,12 +41,13 @@ function keyboardOf({ decides }: Card): object {
   return { inline_keyboard: [buttons] };
 }
 
-function read(answer: Answer, { status }: OutboundHead): AttemptOutcome | null {
+/** @param chatId of the message */
+function read(chatId: string, answer: Answer, { status }: OutboundHead): AttemptOutcome | null {
   const { ok, result, parameters, description } = answer;
   if (ok === true) {
     if (!isSuccess(status)) return null;
     const message = typeof result === 'object' && result !== null ? (result as Answer).message_id : null;
-    return { kind: 'delivered', status, messageId: idOf(message) };
+    return { kind: 'delivered', status, messageId: messageIdIn(chatId, idOf(message)) };
   }
   if (ok !== false) return null;
   if (status === 429) return limited(status, (parameters as Answer | undefined)?.retry_after);
@@ -60,12 +61,16 @@ function read(answer: Answer, { status }: OutboundHead): AttemptOutcome | null {
 
 const call = (
   parts: ChatBotParts,
-  { botToken }: Config,
+  { botToken, chatId }: Config,
   method: string,
   body: object,
   signal?: AbortSignal,
 ): Promise<AttemptOutcome> =>
-  callApi(parts, { url: `${parts.chatBotUrl}/bot${encodeURI(botToken)}/${method}`, body, signal }, read);
+  callApi(
+    parts,
+    { url: `${parts.chatBotUrl}/bot${encodeURI(botToken)}/${method}`, body, signal },
+    (answer, head) => read(chatId, answer, head),
+  );
 
 /** @throws OutboundError('aborted') */
 export function sendChatBot(
@@ -74,16 +79,19 @@ export function sendChatBot(
   { notice, signal }: Sending,
 ): Promise<AttemptOutcome> {
   const card = cardOf(notice);
+  const edited = notice.kind === 'decided' || notice.kind === 'expired' ? notice.messageId : null;
+  // A message stays in its chat when the channel moves to another one.
+  const message = edited === null ? null : messageIn(config.chatId, edited);
+  const chatId = message?.chat ?? config.chatId;
   const content = {
-    chat_id: config.chatId,
+    chat_id: chatId,
     text: textOf(card),
     parse_mode: 'HTML',
     link_preview_options: { is_disabled: true },
   };
-  const edited = notice.kind === 'decided' || notice.kind === 'expired' ? notice.messageId : null;
-  if (edited !== null) {
-    const message = { ...content, message_id: Number(edited), reply_markup: keyboardOf(card) };
-    return call(parts, config, 'editMessageText', message, signal);
+  if (message !== null) {
+    const edit = { ...content, message_id: Number(message.id), reply_markup: keyboardOf(card) };
+    return call(parts, { ...config, chatId }, 'editMessageText', edit, signal);
   }
   const buttons = card.decides === null ? {} : { reply_markup: keyboardOf(card) };
   return call(parts, config, 'sendMessage', { ...content, ...buttons }, signal);

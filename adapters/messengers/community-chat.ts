@@ -5,7 +5,7 @@ import type { ConfigOf } from '../../src/notification/record.ts';
 import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
 import type { Notice } from '../../src/notification/rules/notice.ts';
 import type { OutboundHead } from '../../src/shared/ports/outbound.ts';
-import { type ApiParts, callApi, idOf, limited } from './api.ts';
+import { type ApiParts, callApi, idOf, limited, messageIdIn, messageIn } from './api.ts';
 import { type Card, cardOf } from './card.ts';
 
 export interface CommunityChatParts extends ApiParts {
@@ -31,7 +31,11 @@ function embedOf({ title, facts, message, args, tone }: Card): object {
   return {
     title,
     color: colors[tone],
-    fields: facts.map(([name, value]) => ({ name, value: escapeMarkdown(value) || '-', inline: true })),
+    fields: facts.map(([name, value]) => ({
+      name,
+      value: value.trim() === '' ? '-' : escapeMarkdown(value),
+      inline: true,
+    })),
     ...(texts.length === 0 ? {} : { description: texts.join('\n') }),
   };
 }
@@ -59,10 +63,15 @@ export const communityChatReply = (notice: Notice | null): object =>
     ? { type: newMessage, data: { content: 'You are not allowed to decide here.', flags: onlyForThem } }
     : { type: updateMessage, data: { embeds: [embedOf(cardOf(notice))], components: [] } };
 
-function read({ id, retry_after: seconds }: Answer, { status }: OutboundHead): AttemptOutcome | null {
+/** @param chat of the message */
+function read(
+  chat: string,
+  { id, retry_after: seconds }: Answer,
+  { status }: OutboundHead,
+): AttemptOutcome | null {
   if (status === 429) return limited(status, seconds);
   if (status < 200 || status >= 300) return null;
-  return { kind: 'delivered', status, messageId: idOf(id) };
+  return { kind: 'delivered', status, messageId: messageIdIn(chat, idOf(id)) };
 }
 
 /** @throws OutboundError('aborted') */
@@ -72,13 +81,16 @@ export async function sendCommunityChat(
   { notice, signal }: Sending,
 ): Promise<AttemptOutcome> {
   const card = cardOf(notice);
-  const messages = `${parts.communityChatUrl}/channels/${encodeURIComponent(channel)}/messages`;
   const edited = notice.kind === 'decided' || notice.kind === 'expired' ? notice.messageId : null;
+  // A message stays in its chat when the channel moves to another one.
+  const message = edited === null ? null : messageIn(channel, edited);
+  const chat = message?.chat ?? channel;
+  const messages = `${parts.communityChatUrl}/channels/${encodeURIComponent(chat)}/messages`;
   const outcome = await callApi(
     parts,
     {
-      method: edited === null ? 'POST' : 'PATCH',
-      url: edited === null ? messages : `${messages}/${encodeURIComponent(edited)}`,
+      method: message === null ? 'POST' : 'PATCH',
+      url: message === null ? messages : `${messages}/${encodeURIComponent(message.id)}`,
       token: `Bot ${botToken}`,
       body: {
         embeds: [embedOf(card)],
@@ -87,9 +99,9 @@ export async function sendCommunityChat(
       },
       signal,
     },
-    read,
+    (answer, head) => read(chat, answer, head),
   );
   // A message that somebody deleted needs no edit.
-  const isGone = edited !== null && outcome.kind === 'failed' && outcome.status === 404;
+  const isGone = message !== null && outcome.kind === 'failed' && outcome.status === 404;
   return isGone ? { kind: 'delivered', status: 404, messageId: null } : outcome;
 }

@@ -4,7 +4,6 @@
 import type { Sending } from '../../src/notification/port/messengers.ts';
 import type { ConfigOf } from '../../src/notification/record.ts';
 import type { AttemptOutcome } from '../../src/notification/rules/delivery.ts';
-import { withTimeout } from '../../src/shared/concurrency/with-timeout.ts';
 import { OutboundError } from '../../src/shared/outbound.ts';
 import type { Clock } from '../../src/shared/ports/clock.ts';
 import type { Outbound, OutboundAddress } from '../../src/shared/ports/outbound.ts';
@@ -78,54 +77,68 @@ export const encryptionOf = (port: number, address: OutboundAddress) => ({
   requireTLS: port !== implicitTlsPort && !isLoopback(address),
 });
 
-/** @throws OutboundError('aborted') */
-export async function sendEmail(
-  { outbound, clock, ca }: EmailParts,
+/** Sends the mail; the signal destroys the connection. @throws errors of nodemailer */
+async function sendTo(
+  target: OutboundAddress,
+  { ca }: EmailParts,
   config: ConfigOf<'email'>,
-  { notice, deliveryId, signal }: Sending,
+  { notice, deliveryId }: Sending,
+  signal: AbortSignal,
 ): Promise<AttemptOutcome> {
   const { smtpHost, smtpPort, smtpUser, smtpPassword } = config;
-  let address: OutboundAddress | undefined;
-  try {
-    [address] = await outbound.resolve(smtpHost, smtpPort);
-  } catch (error) {
-    return outcomeOfError(error);
-  }
-  if (!address) return { kind: 'failed', status: null, failure: 'unresolved', mayRetry: true };
   const card = cardOf(notice);
   // Few hubs send e-mail: loaded with the first.
   const { createTransport } = await import('nodemailer');
   const transport = createTransport({
-    host: address.address,
+    host: target.address,
     port: smtpPort,
-    ...encryptionOf(smtpPort, address),
+    ...encryptionOf(smtpPort, target),
     tls: { servername: smtpHost, ...(ca === undefined ? {} : { ca }) },
     ...(smtpUser === '' ? {} : { auth: { user: smtpUser, pass: smtpPassword } }),
     connectionTimeout: attemptMs,
     greetingTimeout: attemptMs,
     socketTimeout: attemptMs,
+    // A connection that ends sends nothing more, also not what is buffered.
+    socketCloseTimeout: 0,
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const aborted = (): void => transport.close();
-  signal?.addEventListener('abort', aborted);
+  const { rejected: refused } = await transport.sendMail({
+    from: config.fromAddress,
+    to: [...config.toAddresses],
+    subject: subjectOf(card),
+    text: plainLines(card).join('\n'),
+    html: htmlOf(card),
+    messageId: `<${deliveryId}@reeve>`,
+    signal,
+  });
+  return { kind: 'delivered', status: 250, messageId: null, ...(refused.length === 0 ? {} : { refused }) };
+}
+
+/** @throws OutboundError('aborted') */
+export async function sendEmail(
+  parts: EmailParts,
+  config: ConfigOf<'email'>,
+  sending: Sending,
+): Promise<AttemptOutcome> {
+  const { outbound, clock } = parts;
+  const { signal } = sending;
+  const late = new AbortController();
+  const timer = clock.after(attemptMs, () => late.abort());
+  const end = signal ? AbortSignal.any([signal, late.signal]) : late.signal;
   try {
-    const sent = transport.sendMail({
-      from: config.fromAddress,
-      to: [...config.toAddresses],
-      subject: subjectOf(card),
-      text: plainLines(card).join('\n'),
-      html: htmlOf(card),
-      messageId: `<${deliveryId}@reeve>`,
-    });
-    sent.catch(() => {});
-    await withTimeout(clock, attemptMs, sent, () => new OutboundError('timeout'));
-    return { kind: 'delivered', status: 250, messageId: null };
+    let address: OutboundAddress | undefined;
+    try {
+      [address] = await outbound.resolve(config.smtpHost, config.smtpPort);
+    } catch (error) {
+      return outcomeOfError(error);
+    }
+    if (!address) return { kind: 'failed', status: null, failure: 'unresolved', mayRetry: true };
+    return await sendTo(address, parts, config, sending, end);
   } catch (error) {
     if (signal?.aborted) throw new OutboundError('aborted');
-    return error instanceof OutboundError ? outcomeOfError(error) : outcomeOfSmtp(error);
+    return late.signal.aborted ? outcomeOfError(new OutboundError('timeout')) : outcomeOfSmtp(error);
   } finally {
-    signal?.removeEventListener('abort', aborted);
-    transport.close();
+    timer.cancel();
   }
 }

@@ -87,7 +87,7 @@ export function costOf(
   return price ? (inputTokens * price.input + outputTokens * price.output) / 1e6 : null;
 }
 
-/** Reasons why a provider gave no answer, in a closed list. The sentences hold nothing that the provider sent. */
+/** Reasons why a provider gave no whole answer, in a closed list. The sentences hold nothing that the provider sent. */
 export const aiFailures = {
   refused: "The provider's address is not allowed. Use an https URL with a public host.",
   unauthorized: 'The provider refused the API key.',
@@ -99,6 +99,10 @@ export const aiFailures = {
     'The hub cannot reach the provider, or the connection broke. Check the address and the network.',
   malformed: "The provider's answer has an unknown format. Check the provider and the address.",
   aborted: 'The question was cancelled.',
+  cut_off: 'The answer is cut off, because it reached the token limit. Ask a smaller question.',
+  too_long: 'The answer is cut off, because it is longer than 100,000 characters. Ask a smaller question.',
+  filtered: "The provider's content filter stopped the answer. Change the question.",
+  declined: 'The model declined to answer. Change the question.',
 } as const;
 
 export type AiFailure = keyof typeof aiFailures;

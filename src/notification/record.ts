@@ -224,7 +224,7 @@ const deliveryFields = {
   giveUpAt: field(instant, { wire: false }),
   createdAt: field(instant),
   updatedAt: field(instant),
-  /** Of a chat, so that the message can be edited. */
+  /** Of a chat, so that the message can be edited: `<chat>:<message>`, in older records the message's id alone. */
   messageId: field(z.string().nullable(), { wire: false }),
   /** The newest attempts, oldest first, over all runs. */
   log: field(json<readonly Attempt[], typeof attempts>(attempts)),

@@ -182,6 +182,8 @@ describe('a test', () => {
     await put();
     provider.play({ text: ['ok'] });
     expect(await test()).toEqual({ ok: true, model: 'm', latency_ms: expect.any(Number), error: null });
+    provider.play({ text: ['I am a wordy'], ending: 'length' });
+    expect(await test()).toMatchObject({ ok: true });
     provider.play({ status: 401 });
     const failed = await test();
     expect(failed).toEqual({
@@ -232,6 +234,17 @@ describe('a description', () => {
     await expect(describeIt()).rejects.toMatchObject({ code: 'unavailable' });
     provider.play({ text: ['  '] });
     await expect(describeIt()).rejects.toMatchObject({ code: 'unavailable' });
+  });
+
+  it('is a whole sentence where the model began another, and 503 where it is cut off', async () => {
+    await put();
+    provider.play({ text: ['Keeps secrets. And mo'], ending: 'length' });
+    expect((await describeIt()).body).toEqual({ description: 'Keeps secrets.' });
+    provider.play({ text: ['Keeps secre'], ending: 'length' });
+    await expect(describeIt()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('cut off'),
+    });
   });
 
   it.each([{ tags: Array(21).fill('a') }, { definition_yaml: '' }, { name: '' }])(
@@ -347,23 +360,18 @@ then: {effect: deny, message: no}`;
     expect(found.at(-1)?.kind).toBe('used');
   });
 
-  it('ends after 5 rounds and 10 calls, the last round without tools', async () => {
+  it('ends after 5 rounds and 10 calls, the last round with tools that cannot be called', async () => {
     await put();
     provider.play({ calls: [validate] });
     await events();
     expect(provider.requests).toHaveLength(5);
-    expect(provider.requests.map(({ body }) => body.tools !== undefined)).toEqual([
-      true,
-      true,
-      true,
-      true,
-      false,
-    ]);
+    expect(provider.requests.map(({ body }) => body.tool_choice)).toEqual([...Array(4), 'none']);
+    expect(provider.requests.map(({ body }) => body.tools.length)).toEqual(Array(5).fill(2));
     provider.play({ calls: Array.from({ length: 12 }, (_, i) => ({ ...validate, id: `${i}` })) }, {});
     const results = (await events()).flatMap((event) => (event.kind === 'toolEnded' ? [event.result] : []));
     expect(results.filter((result) => 'valid' in result)).toHaveLength(10);
     expect(results.filter((result) => 'error' in result)).toHaveLength(2);
-    expect(provider.requests[1]?.body.tools).toBeUndefined();
+    expect(provider.requests[1]?.body.tool_choice).toBe('none');
   });
 
   it('of local models is text alone', async () => {
@@ -432,6 +440,18 @@ then: {effect: deny, message: no}`;
     provider.play({});
     await events();
     expect(provider.requests[0]?.body.messages[1].content).toContain('send_mail');
+  });
+
+  it.each([
+    [{ text: ['half'], ending: 'length' }, 'it reached the token limit'],
+    [{ text: ['half'], ending: 'content_filter' }, 'content filter'],
+    [{ text: ['half', 'x'.repeat(100_000)] }, '100,000 characters'],
+  ])('that is not complete ends with an error', async (played, words) => {
+    await put();
+    provider.play(played);
+    const found = await events();
+    expect(found[0]).toEqual({ kind: 'text', text: 'half' });
+    expect(found.at(-1)).toEqual({ kind: 'failed', message: expect.stringContaining(words) });
   });
 
   it('ends without use where the provider reported none', async () => {

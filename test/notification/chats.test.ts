@@ -135,6 +135,35 @@ describe.each(types)('%s', (type) => {
     expect(platforms.messages).toHaveLength(1);
   });
 
+  it.each([
+    ['moves to another chat', (messageId: string) => messageId],
+    ['has a record with the id of the message alone', (messageId: string) => messageId.split(':')[1]],
+  ])('edits its message in its own chat when it %s', async (how, stored) => {
+    const channel = await chat(type);
+    const approval = await ask();
+    await seen(1);
+    await delivered(channel.id, 1);
+    const { deliveries } = t.hub.store;
+    const [request] = await deliveries.listOfApproval(approval.id, 10);
+    if (!request?.messageId) throw new Error('no message');
+    const isWorkspace = type === 'workspace_chat_app';
+    const place = { chat_bot: '-100200', workspace_chat_app: 'C0REAL', community_chat: '998877' }[type];
+    expect(request.messageId.split(':')[0]).toBe(place);
+    if (how.startsWith('moves')) {
+      const moved = { chat_bot: { chat_id: 5 }, workspace_chat_app: {}, community_chat: { channel: '111' } };
+      const config = { ...configs[type], ...moved[type] };
+      await t.call('updateChannel', { params: { channel_id: channel.id }, body: { config } }, user);
+    } else if (!isWorkspace) {
+      await deliveries.update({ ...request, messageId: stored(request.messageId) ?? '' }, request);
+    }
+    const decision = { params: { approval_id: approval.id }, body: { approved: true } };
+    await t.call('decideApproval', decision, user);
+    await expect.poll(() => platforms.messages[0]?.edits).toBe(1);
+    const { body, path } = platforms.receiver.received.at(-1) ?? {};
+    if (type === 'community_chat') expect(path).toContain('/channels/998877/messages/1001');
+    else expect(String(body.chat_id ?? body.channel)).toBe(place);
+  });
+
   it('shows that a request timed out', async () => {
     const channel = await chat(type);
     await ask({ timeout: 5 });
@@ -419,6 +448,41 @@ describe('a bot chat', () => {
     expect(answers().at(-1)?.body).toMatchObject({ text: 'Approved already.' });
   });
 
+  it('shares its token with others: a press counts in the channel of its chat, by the rules of that channel', async () => {
+    const first = await chat('chat_bot', { allowed_user_ids: ['1'] });
+    const last = await chat('chat_bot', { chat_id: '5' });
+    const elsewhere = await chat('chat_bot', { bot_token: '1:another', chat_id: '6' });
+    const approval = await askInChat();
+    for (const { id } of [first, last]) await delivered(id, 1);
+    const headers = { 'x-chat-bot-secret-token': await secretOf(last.id) };
+    const pressIn = async (chatId: number, userId: number, to = last.id) => {
+      const from = { id: userId, username: 'ann' };
+      const update = botUpdate(`approve:${approval.id}`, { chat: chatId, from, id: ++pressed });
+      await post('chatBotCallback', JSON.stringify(update), headers, { channel_id: to });
+      return (await approvalOf(approval.id)).status;
+    };
+    expect(await pressIn(-100_200, 2)).toBe('pending');
+    expect(await pressIn(6, 1)).toBe('pending');
+    expect(await pressIn(-100_200, 1, elsewhere.id)).toBe('pending');
+    expect(await pressIn(-100_200, 1)).toBe('approved');
+  });
+
+  it.each([
+    ['is deleted', 'deleteChannel', {}],
+    ['is disabled', 'updateChannel', { enabled: false }],
+    ['gets another token', 'updateChannel', { config: { ...configs.chat_bot, bot_token: '1:another' } }],
+  ] as const)('that %s leaves the presses to another one with its token', async (_how, operation, body) => {
+    const first = await chat('chat_bot', { chat_id: '5' });
+    const last = await chat('chat_bot');
+    const addresses = () =>
+      platforms.calls.flatMap(({ method, body: sent }) => (method === 'setWebhook' ? [sent.url] : []));
+    const addressOf = (id: string) => `https://hub.example/api/v1/chat_bot/webhook/${id}`;
+    await expect.poll(() => addresses().length).toBe(2);
+    await t.call(operation, { params: { channel_id: last.id }, body }, user);
+    await expect.poll(() => addresses().length).toBe(3);
+    expect(addresses().at(-1)).toBe(addressOf(first.id));
+  });
+
   it('is known by its secret alone, in any of the header names', async () => {
     const channel = await chat('chat_bot');
     const approval = await askInChat();
@@ -652,6 +716,20 @@ describe('a workspace chat', () => {
 });
 
 describe('a community chat', () => {
+  it('has a visible value for a reason of blanks', async () => {
+    await chat('community_chat');
+    const { id } = await ask();
+    await seen(1);
+    const decision = { params: { approval_id: id }, body: { approved: false, reason: ' \u00a0 ' } };
+    await t.call('decideApproval', decision, user);
+    await expect.poll(() => platforms.messages[0]?.edits).toBe(1);
+    expect(platforms.messages[0]?.body.embeds[0].fields).toContainEqual({
+      name: 'Reason',
+      value: '-',
+      inline: true,
+    });
+  });
+
   it('is believed by its Ed25519 signature, at most 5 minutes old', async () => {
     await chat('community_chat');
     const approval = await askInChat();

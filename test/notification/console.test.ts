@@ -1,5 +1,5 @@
 // Notification channels: made, changed, masked, tried, removed; each tenant its own.
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { memberRoles } from '../../src/shared/env-roles.ts';
 import { HubError } from '../../src/shared/error.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
@@ -325,6 +325,18 @@ describe('a test message', () => {
     await receiver.close();
     expect(await test(channel.id)).toEqual({ success: false, message: 'The connection failed.' });
     receiver = await startReceiver();
+  });
+
+  it('that a mail server refuses for some addresses names these, and is no success', async () => {
+    const channel = await create('email');
+    const refused = ['bob@example.com'];
+    const outcome = { kind: 'delivered', status: 250, messageId: null, refused } as const;
+    vi.spyOn(t.hub.messengers, 'send').mockResolvedValue(outcome);
+    expect(await test(channel.id)).toEqual({
+      success: false,
+      message: 'The mail server refused bob@example.com. The other addresses got the test message.',
+    });
+    expect((await list())[0]).toMatchObject({ last_test_ok: false });
   });
 
   it('is limited', async () => {

@@ -80,6 +80,22 @@ async function nextAttempt(count: number): Promise<void> {
 }
 
 describe('an approval', () => {
+  it('of which a mail server refused some addresses is delivered once, with a warning', async () => {
+    const refused = ['bob@example.com'];
+    const outcome = { kind: 'delivered', status: 250, messageId: null, refused } as const;
+    const send = vi.spyOn(t.hub.messengers, 'send').mockResolvedValue(outcome);
+    const warn = vi.spyOn(t.hub.log, 'warn');
+    const channel = await webhook();
+    await ask();
+    await reaches(channel.id, 'requested', { status: 'delivered', attempts: 1 });
+    expect(send).toHaveBeenCalledTimes(1);
+    expect(warn).toHaveBeenCalledWith(
+      expect.objectContaining({ channel: channel.id, refused: 1 }),
+      'the mail server refused some addresses',
+    );
+    expect(JSON.stringify(warn.mock.calls)).not.toContain('bob@');
+  });
+
   it('is told to a webhook as documented, signed in both ways over the exact bytes', async () => {
     await webhook();
     const approval = await ask({ tool_args: { path: '/é' }, contract_name: 'files' });

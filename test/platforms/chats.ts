@@ -17,7 +17,11 @@ export interface Platforms {
   readonly receiver: Receiver;
   readonly messages: Seen[];
   /** Registrations of callbacks and answers to pressed buttons, in order. */
-  readonly calls: { readonly method: string; readonly body: unknown }[];
+  readonly calls: {
+    readonly method: string;
+    // biome-ignore lint/suspicious/noExplicitAny: every method has its own form
+    readonly body: any;
+  }[];
   /** The next answers of this kind, before the platform works again. */
   fail(...failures: Failure[]): void;
   close(): Promise<void>;

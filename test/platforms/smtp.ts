@@ -17,7 +17,10 @@ export interface MailServer {
   readonly mails: Mail[];
   /** Lines that clients said, passwords among them. */
   readonly said: string[];
-  /** Answers these commands with these lines instead. */
+  /** Connections that clients opened so far, and those of them that are open. */
+  readonly connections: number;
+  readonly open: number;
+  /** Answers these commands, by their verb or whole in capitals, with these lines instead. */
   readonly refusals: Map<string, string>;
   close(): Promise<void>;
 }
@@ -25,14 +28,17 @@ export interface MailServer {
 export interface MailOptions {
   readonly startTls?: boolean;
   readonly password?: string;
+  /** Milliseconds until a line is read. */
+  readonly delayMs?: number;
 }
 
 export async function startMailServer(options: MailOptions = {}): Promise<MailServer> {
-  const { startTls = true, password = 'a mail password' } = options;
+  const { startTls = true, password = 'a mail password', delayMs = 0 } = options;
   const mails: Mail[] = [];
   const said: string[] = [];
   const refusals = new Map<string, string>();
   const sockets = new Set<Socket>();
+  let connections = 0;
 
   function serve(socket: Socket, encrypted: boolean, greet: boolean): void {
     let from = '';
@@ -51,7 +57,7 @@ export async function startMailServer(options: MailOptions = {}): Promise<MailSe
       }
       said.push(line);
       const [verb = ''] = line.toUpperCase().split(/[ :]/);
-      const refusal = refusals.get(verb);
+      const refusal = refusals.get(line.toUpperCase()) ?? refusals.get(verb);
       if (refusal !== undefined) return say(refusal);
       if (verb === 'EHLO') {
         const offers = [
@@ -91,12 +97,13 @@ export async function startMailServer(options: MailOptions = {}): Promise<MailSe
     socket.on('data', (chunk: Buffer) => {
       const lines = (rest + chunk.toString()).split('\r\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) take(line);
+      for (const line of lines) delayMs === 0 ? take(line) : setTimeout(take, delayMs, line);
     });
     socket.on('error', () => {});
   }
 
   const hold = (socket: Socket): void => {
+    connections += 1;
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
     socket.on('error', () => {});
@@ -111,6 +118,12 @@ export async function startMailServer(options: MailOptions = {}): Promise<MailSe
     mails,
     said,
     refusals,
+    get connections() {
+      return connections;
+    },
+    get open() {
+      return sockets.size;
+    },
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((closed) => server.close(closed));

@@ -42,7 +42,10 @@ export interface AiRequest {
   readonly system: string;
   /** Begins with one of the user's. */
   readonly messages: readonly AiMessage[];
+  /** Also those of earlier calls in the messages: providers refuse a call of a tool that the request lacks. */
   readonly tools: readonly AiTool[];
+  /** `none`: the model answers with text and calls nothing. Absent: it decides. */
+  readonly toolChoice?: 'none';
   readonly maxTokens: number;
   /** Until the answer begins, and then between two pieces of it. */
   readonly timeoutMs: number;
@@ -66,7 +69,7 @@ export type AiEvent =
 export interface AiModels {
   /**
    * One answer, piece by piece. A reader that stops closes the connection. The sequence ends when the provider marks
-   * the answer complete; an answer that is cut off is an error.
+   * the answer complete; an answer that is cut off, filtered or declined is an error.
    * @throws AiError, also in the middle
    */
   ask(request: AiRequest): AsyncIterable<AiEvent>;

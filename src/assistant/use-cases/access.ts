@@ -11,7 +11,9 @@ export interface AiQuestion {
   /** Ends with the question: by its time, or by who asked. */
   readonly signal: AbortSignal;
   /** One request; adds what it uses to the question. @throws AiError, `timeout` when the question's time is over */
-  ask(request: Pick<AiRequest, 'system' | 'messages' | 'tools' | 'maxTokens'>): AsyncGenerator<AiEvent>;
+  ask(
+    request: Pick<AiRequest, 'system' | 'messages' | 'tools' | 'toolChoice' | 'maxTokens'>,
+  ): AsyncGenerator<AiEvent>;
   /** The usage so far. */
   used(): AiQuestionUse;
   /**

@@ -105,6 +105,9 @@ export function describeMessage(
   };
 }
 
+/** True if a text goes on after a whole sentence. */
+export const hasSentence = (text: string): boolean => /\S[.!?]["'`]?\s+\S/u.test(text);
+
 /** The first sentence of an answer, on one line. */
 export function oneSentence(text: string, max: number): string {
   const line = text

@@ -16,6 +16,7 @@ import {
   contextMessage,
   describeMessage,
   describeSystem,
+  hasSentence,
   maxContracts,
   maxTools,
   oneSentence,
@@ -133,8 +134,10 @@ class ConversationAssistant implements Assistant {
       const request = { system: describeSystem(mark), messages, tools: [], maxTokens: describeTokens };
       for await (const event of question.ask(request)) if (event.kind === 'text') text += event.text;
     } catch (error) {
-      if (error instanceof AiError) throw new HubError('unavailable', error.message);
-      throw error;
+      if (!(error instanceof AiError)) throw error;
+      // One whole sentence is enough, although the model began another.
+      const isEnough = error.failure === 'cut_off' && hasSentence(text);
+      if (!isEnough) throw new HubError('unavailable', error.message);
     } finally {
       await question.end();
     }
@@ -180,7 +183,7 @@ class ConversationAssistant implements Assistant {
       if (event.kind !== 'text' || event.text === '') continue;
       text += event.text;
       yield event;
-      if (text.length > maxText) break;
+      if (text.length > maxText) throw new AiError('too_long');
     }
     return { text, calls };
   }
@@ -196,16 +199,17 @@ class ConversationAssistant implements Assistant {
     const thread: AiMessage[] = [await this.#contextOf(principal, currentYaml, mark), ...messages];
     let callsLeft = withTools ? maxCalls : 0;
     for (let left = maxRounds; left > 0; left--) {
-      // Without tools in the last round the model has to answer.
-      const tools = left > 1 && callsLeft > 0 ? assistantTools : [];
+      // In the last round the model has to answer. Its tools stay, because earlier rounds called them.
+      const canCall = left > 1 && callsLeft > 0;
       const system = systemPrompt(mark, withTools);
       const { text, calls } = yield* this.#round(question, {
         system,
         messages: thread,
-        tools,
+        tools: withTools ? assistantTools : [],
+        ...(canCall ? {} : { toolChoice: 'none' }),
         maxTokens: assistTokens,
       });
-      if (calls.length === 0 || tools.length === 0) return;
+      if (calls.length === 0 || !canCall) return;
       const results: { readonly id: string; readonly content: string }[] = [];
       for (const call of calls) {
         const { id } = call;

@@ -2,6 +2,7 @@
 // no hub listens yet, it answers by itself on the hub's port, so that a proxy can be tried before the first start.
 import { createServer, request as httpRequest, type IncomingMessage, type Server } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { systemClock } from '../../../adapters/node/clock.ts';
 import type { Secrets } from '../../shared/ports/secrets.ts';
@@ -117,12 +118,14 @@ export function listenForProbe(
 
 function certificate(url: URL): Promise<CheckResult> {
   const check = 'certificate';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve) => {
     const socket = tlsConnect(
       {
-        host: url.hostname,
+        host,
         port: Number(url.port || 443),
-        servername: url.hostname,
+        // RFC 6066: an address is no server name.
+        ...(isIP(host) === 0 ? { servername: host } : {}),
         timeout: answerMs,
         rejectUnauthorized: false,
       },

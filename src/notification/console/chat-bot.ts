@@ -101,9 +101,11 @@ export async function chatBotCallback(
   if (presented === null || !hub.secrets.equal(presented, open.config.webhookSecret)) return 'refused';
   await countCallback(limits.count, limit, open);
   const update = readUpdate(body);
-  if (update?.press.chatId !== open.config.chatId) return 'taken';
+  if (update === null) return 'taken';
+  const inChat = await chatDecisions.botChannels(open, update.press.chatId);
+  if (inChat.length === 0) return 'taken';
   const result = await chatDecisions.once(open, update.updateId, () =>
-    chatDecisions.press([open], update.press, 'chat_bot'),
+    chatDecisions.press(inChat, update.press, 'chat_bot'),
   );
   if (result !== null && update.queryId !== null) {
     // The platform waits for the answer to its callback first.

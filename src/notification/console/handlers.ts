@@ -106,7 +106,10 @@ const sentences: { readonly [F in AttemptFailure]: string } = {
   channel_disabled: 'The channel is disabled. Enable it first.',
 };
 
-function sentenceOf({ ok, status, failure }: TestResult): string {
+function sentenceOf({ ok, status, failure, refused }: TestResult): string {
+  if (refused.length > 0) {
+    return `The mail server refused ${refused.join(', ')}. The other addresses got the test message.`;
+  }
   if (ok || failure === null) return 'The test message was sent.';
   return status === null ? sentences[failure] : `${sentences[failure]} It answered with status ${status}.`;
 }

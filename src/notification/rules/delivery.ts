@@ -10,6 +10,8 @@ export type AttemptOutcome =
       readonly status: number | null;
       /** Platform's id of the message; null where it returns none. */
       readonly messageId: string | null;
+      /** Addresses that the mail server refused while it accepted others; absent without any. */
+      readonly refused?: readonly string[];
     }
   | {
       readonly kind: 'failed';

@@ -51,6 +51,8 @@ export interface TestResult {
   readonly ok: boolean;
   readonly status: number | null;
   readonly failure: AttemptFailure | null;
+  /** Addresses of the channel that the mail server refused while it accepted others. */
+  readonly refused: readonly string[];
   readonly durationMs: number;
 }
 
@@ -182,6 +184,7 @@ class NotificationChannels implements Channels {
       if (outcome === 'absent') throw absent();
       if (outcome !== 'stale') {
         await this.#registerSoon({ channel, config }, options);
+        await this.#moveCallbacks(stored, { channel, config });
         return { channel, config };
       }
     }
@@ -200,6 +203,7 @@ class NotificationChannels implements Channels {
       fromAnswer: { name: 'name', kind: 'kind' },
     }).channels.remove(principal.tenantId, id);
     if (!removed) throw absent();
+    await this.#moveCallbacks(this.#openIfKept(removed), null);
     while (
       (await this.#ports.store.deliveries.removeOfChannel(principal.tenantId, id, removedAtOnce)) ===
       removedAtOnce
@@ -217,12 +221,14 @@ class NotificationChannels implements Channels {
       payloadStyle: channel.payloadStyle,
       deliveryId: secrets.uuid(),
     });
-    const ok = outcome.kind === 'delivered';
+    const refused = (outcome.kind === 'delivered' && outcome.refused) || [];
+    const ok = outcome.kind === 'delivered' && refused.length === 0;
     await store.channels.tested(principal.tenantId, id, clock.now(), ok);
     return {
       ok,
       status: outcome.status,
       failure: outcome.kind === 'failed' ? outcome.failure : null,
+      refused,
       durationMs: clock.monotonic() - begun,
     };
   }
@@ -292,6 +298,36 @@ class NotificationChannels implements Channels {
       await this.#ports.jobs.add(
         registrationJob(channel, this.#ports.clock.now() + (isToldByCaller ? firstTryMs : 0)),
       );
+    }
+  }
+
+  /**
+   * The platform keeps one address for the presses of a bot. When a channel no longer uses the bot, the newest other
+   * channel with the same token registers its own address.
+   */
+  async #moveCallbacks(before: OpenChannel | null, after: OpenChannel | null): Promise<void> {
+    const { store, jobs, clock } = this.#ports;
+    if (before?.config.kind !== 'chatBot' || !before.channel.enabled || !this.#isReachable) return;
+    const { channel, config } = before;
+    const usesBot = (open: OpenChannel | null): boolean =>
+      open?.channel.enabled === true &&
+      open.config.kind === 'chatBot' &&
+      open.config.botToken === config.botToken;
+    if (usesBot(after)) return;
+    const others = (await store.channels.listEnabled(channel.tenantId)).filter(({ id }) => id !== channel.id);
+    const next = others.findLast((other) => other.kind === 'chatBot' && usesBot(this.#openIfKept(other)));
+    if (!next) return;
+    // Of an id that no job for a save of this channel has: one of these may be dead.
+    const job = registrationJob(next, clock.now());
+    await jobs.add({ ...job, id: `${job.id}/${channel.id}/${channel.revision}` });
+  }
+
+  /** Null if it was sealed with another master secret. */
+  #openIfKept(channel: Channel): OpenChannel | null {
+    try {
+      return this.open(channel);
+    } catch {
+      return null;
     }
   }
 

@@ -111,6 +111,22 @@ export class ChatDecisions {
   }
 
   /**
+   * The tenant's enabled channels of a bot in a chat. The platform keeps one address for the presses of a bot: a press
+   * can come to another channel with the same token.
+   * @param chatId null: the callback does not name it
+   */
+  async botChannels(
+    { channel: { tenantId }, config: { botToken } }: OpenWith<'chatBot'>,
+    chatId: string | null,
+  ): Promise<readonly OpenWith<'chatBot'>[]> {
+    const enabled = await this.#ports.store.channels.listEnabled(tenantId);
+    return enabled.flatMap((channel) => {
+      const open = this.#openAs(channel, 'chatBot');
+      return open?.config.botToken === botToken && open.config.chatId === chatId ? [open] : [];
+    });
+  }
+
+  /**
    * The enabled channels of a kind that the approval was sent to and whose signature fits; no other configuration is
    * opened. Several where channels share what signs. Empty: the callback proves nothing.
    */
@@ -149,7 +165,7 @@ export class ChatDecisions {
    * Decides in the channel's tenant, as a person in the console does. A press counts in a channel that the approval was
    * sent to and whose filters still pass it. The channel's list must allow the person. A press that comes twice changes
    * nothing.
-   * @param open those of `signedChannels`, or the one that the callback's address names
+   * @param open those of `signedChannels` or `botChannels`
    * @param via labels the platform in records
    * @throws HubError overloaded, unavailable
    */

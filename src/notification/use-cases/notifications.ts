@@ -324,6 +324,9 @@ class ChannelNotifications implements Notifications {
     if (await this.#record(next, delivery)) {
       meters.deliveries.add([channel.kind, next.status === 'waiting' ? 'retried' : next.status]);
       if (next.status === 'dead') log.warn({ ...about, outcome }, 'gave up on a notification');
+      if (outcome.kind === 'delivered' && outcome.refused) {
+        log.warn({ ...about, refused: outcome.refused.length }, 'the mail server refused some addresses');
+      }
       if (next.status === 'waiting') await jobs.add(deliveryJob(next));
     }
     if (outcome.kind === 'failed' && outcome.failure === 'channel_gone') {

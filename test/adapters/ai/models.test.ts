@@ -5,7 +5,7 @@ import { systemClock } from '../../../adapters/node/clock.ts';
 import { createOutbound } from '../../../adapters/node/outbound/outbound.ts';
 import type { AiEvent, AiRequest } from '../../../src/assistant/port/model.ts';
 import { type AiFailure, type AiProvider, aiProviders } from '../../../src/assistant/record.ts';
-import { type FakeProvider, startProvider } from '../../ai-provider.ts';
+import { type FakeProvider, type Played, startProvider } from '../../ai-provider.ts';
 
 let provider: FakeProvider;
 beforeAll(async () => {
@@ -153,6 +153,41 @@ describe.each(aiProviders)('%s', (name) => {
   ] as const)('tells of %s', async (_what, played, failure) => {
     provider.play(played);
     expect(await failureOf(requestOf(name))).toBe(failure);
+  });
+
+  const endings: readonly (readonly [Pick<Played, 'ending' | 'refusal'>, AiFailure])[] =
+    name === 'hosted_a'
+      ? [
+          [{ ending: 'max_tokens' }, 'cut_off'],
+          [{ ending: 'model_context_window_exceeded' }, 'cut_off'],
+          [{ ending: 'refusal' }, 'declined'],
+        ]
+      : [
+          [{ ending: 'length' }, 'cut_off'],
+          [{ ending: 'content_filter' }, 'filtered'],
+          [{ refusal: 'secret words' }, 'declined'],
+        ];
+  it.each(endings)('has no complete answer that ends with %o', async (ending, failure) => {
+    provider.play({ text: ['half'], usage: { input: 1, output: 7 }, ...ending });
+    const events: AiEvent[] = [];
+    const reading = async () => {
+      for await (const event of ask(requestOf(name))) events.push(event);
+    };
+    await expect(reading()).rejects.toMatchObject({ failure });
+    expect(textIn(events)).toBe('half');
+    expect(events.at(-1)).toMatchObject({ kind: 'usage', outputTokens: 7 });
+  });
+
+  it('gets the tools also where it may call none', async () => {
+    provider.play({});
+    await all(requestOf(name, { tools: [tool], toolChoice: 'none' }));
+    await all(requestOf(name, { tools: [tool] }));
+    await all(requestOf(name, { toolChoice: 'none' }));
+    const [none, free, without] = provider.requests.map(({ body }) => body);
+    expect(none.tools).toHaveLength(1);
+    expect(none.tool_choice).toEqual(name === 'hosted_a' ? { type: 'none' } : 'none');
+    expect(free).not.toHaveProperty('tool_choice');
+    expect([without.tools, without.tool_choice]).toEqual([undefined, undefined]);
   });
 
   it('gives the text that came before an error', async () => {

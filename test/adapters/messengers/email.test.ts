@@ -6,6 +6,7 @@ import { systemClock } from '../../../adapters/node/clock.ts';
 import type { ConfigOf } from '../../../src/notification/record.ts';
 import type { Notice } from '../../../src/notification/rules/notice.ts';
 import { OutboundError } from '../../../src/shared/outbound.ts';
+import type { Clock } from '../../../src/shared/ports/clock.ts';
 import { certificate } from '../../certificate.ts';
 import { anApproval } from '../../conformance/fixtures.ts';
 import { type MailOptions, type MailServer, startMailServer } from '../../platforms/smtp.ts';
@@ -30,14 +31,14 @@ async function send(
   options: MailOptions = {},
   notice: Notice = asked(),
   over: Partial<ConfigOf<'email'>> = {},
-  more: { ca?: string; signal?: AbortSignal; address?: string } = {},
+  more: { ca?: string; signal?: AbortSignal; address?: string; clock?: Pick<Clock, 'after'> } = {},
 ) {
   server ??= await startMailServer(options);
   const address = more.address ?? '127.0.0.1';
   return sendEmail(
     {
       outbound: { resolve: async () => [{ address, family: 4 }] },
-      clock: systemClock,
+      clock: more.clock ?? systemClock,
       ca: more.ca ?? certificate,
     },
     configOf(server.port, over),
@@ -135,5 +136,34 @@ describe('a mail', () => {
     await expect.poll(() => server?.said.length).toBeGreaterThan(0);
     caller.abort();
     await expect(sent).rejects.toThrow(OutboundError);
+    await expect.poll(() => server?.open).toBe(0);
+  });
+
+  it('ends its only connection at the time limit, so that a slow server accepts no copies', async () => {
+    // 10 s and 2 s, fifty times as fast.
+    const clock = { after: (ms: number, task: () => void) => systemClock.after(ms / 50, task) };
+    server = await startMailServer({ delayMs: 40 });
+    expect(await send({}, asked(), {}, { clock })).toEqual({
+      kind: 'failed',
+      status: null,
+      failure: 'timeout',
+      mayRetry: true,
+    });
+    await expect.poll(() => server?.open, { timeout: 100, interval: 5 }).toBe(0);
+    expect(server.connections).toBe(1);
+    expect(server.said).not.toContain('DATA');
+    expect(server.mails).toEqual([]);
+  });
+
+  it('of which some addresses are refused is delivered to the others, and says which were refused', async () => {
+    server = await startMailServer();
+    server.refusals.set('RCPT TO:<BOB@EXAMPLE.COM>', '550 5.1.1 no such user');
+    expect(await send()).toEqual({
+      kind: 'delivered',
+      status: 250,
+      messageId: null,
+      refused: ['bob@example.com'],
+    });
+    expect(server.mails).toHaveLength(1);
   });
 });
