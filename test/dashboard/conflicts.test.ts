@@ -162,6 +162,32 @@ describe('an assignment rule', () => {
   });
 });
 
+describe('a new assignment rule', () => {
+  it('keeps the bundle that its form first displayed', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const form = page.getByRole('dialog', { name: 'New rule' });
+    const bundle = form.getByLabel('Bundle', { exact: true });
+    const options = () => bundle.locator('option').allTextContents();
+    const chosen = () => bundle.locator('option:checked').textContent();
+    await page.goto('/dashboard/fleet?view=assignment&env=development');
+    await page.getByRole('button', { name: 'New rule' }).click();
+    await expect.poll(options).toEqual(['shop']);
+    await send('/api/v1/bundles', { yaml_content: library.replace('name: shop', 'name: a-newer-one') });
+    await expect.poll(options).toEqual(['a-newer-one', 'shop']);
+    expect(await chosen()).toBe('shop');
+    await form.getByLabel('Agents').fill('default-*');
+    await form.getByRole('button', { name: 'Add rule' }).click();
+    await form.waitFor({ state: 'hidden' });
+    const rules = (await hub.call('GET', '/api/v1/assignment-rules', { cookie })).body;
+    expect(rules.find((rule: { readonly pattern: string }) => rule.pattern === 'default-*')).toMatchObject({
+      bundle_name: 'shop',
+    });
+    noFaults(visit);
+    await visit.context.close();
+  });
+});
+
 describe('a ruleset', () => {
   const name = /name: (.+)/.exec(starterRuleset)?.[1] ?? '';
   const upload = (text: string) => send('/api/v1/bundles', { yaml_content: `${starterRuleset}# ${text}\n` });
