@@ -289,6 +289,14 @@ describe('a change that the page missed', () => {
     await dialog.getByRole('button', { name: 'Delete contract' }).click();
     await dialog.getByText(refusal).waitFor();
     expect(await statusOf(path)).toBe(200);
+    // The page sees the next change, the person perhaps not.
+    await page.getByText('version 2,').waitFor();
+    await send(path, { name: 'Used now' }, 'PUT');
+    await page.getByText('version 3,').waitFor();
+    const refused = page.waitForResponse((one) => one.request().method() === 'DELETE');
+    await dialog.getByRole('button', { name: 'Delete contract' }).click();
+    expect((await refused).status()).toBe(412);
+    await dialog.getByText(refusal).waitFor();
     await dialog.getByRole('button', { name: 'Delete contract' }).click();
     await page.getByText('unused deleted.').waitFor();
     expect(await statusOf(path)).toBe(404);
@@ -311,6 +319,13 @@ describe('a change that the page missed', () => {
     await dialog.getByRole('button', { name: 'Delete rule' }).click();
     await dialog.getByText(refusal).waitFor();
     await dialog.getByText('new-*').waitFor();
+    // The page sees the next change, the person perhaps not.
+    await send(path, { pattern: 'newest-*' }, 'PATCH');
+    await dialog.getByText('newest-*').waitFor();
+    const refused = page.waitForResponse((one) => one.request().method() === 'DELETE');
+    await dialog.getByRole('button', { name: 'Delete rule' }).click();
+    expect((await refused).status()).toBe(412);
+    await dialog.getByText(refusal).waitFor();
     await dialog.getByRole('button', { name: 'Delete rule' }).click();
     await dialog.waitFor({ state: 'hidden' });
     const left = (await hub.call('GET', '/api/v1/assignment-rules', { cookie })).body;
@@ -332,7 +347,12 @@ describe('a change that the page missed', () => {
     await undeploy.click();
     await page.getByText(refusal).waitFor();
     expect(await statusOf(current)).toBe(200);
-    await page.getByText('Undeploying removes shop v2').waitFor();
+    for (const version of [2, 3]) {
+      if (version === 3) await deploy(version);
+      await page.getByText(`Undeploying removes shop v${version}`).waitFor();
+      expect(await undeploy.isDisabled()).toBe(true);
+      await page.getByRole('button', { name: 'Use new version' }).click();
+    }
     await undeploy.click();
     await page.getByText('shop undeployed from production.').waitFor();
     expect(await statusOf(current)).toBe(404);
