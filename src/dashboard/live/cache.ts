@@ -4,7 +4,7 @@ import type { ConsoleOperations } from '../../../packages/agent/src/console/gene
 import { lastTook, type Operation, type Page, type Reply } from '../lib/api.ts';
 import { after, now } from '../lib/browser.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
-import { pagesOf, queries, refresh } from '../lib/query.ts';
+import { outdateOwn, pagesOf, queries, refresh } from '../lib/query.ts';
 
 export type LiveFrame = ConsoleOperations['dashboardStream']['event'];
 
@@ -147,6 +147,7 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
     if (frame.type === 'approval_timeout') decided(frame.approval_id, 'timeout', null);
     for (const operation of affects[frame.type] ?? []) old.add(operation);
   }
+  outdateOwn(old);
   for (const operation of old) {
     if (waiting.has(operation)) continue;
     const wait = (askedAt.get(operation) ?? 0) + restMs(operation, ms) - now();
