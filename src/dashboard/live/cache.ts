@@ -21,14 +21,15 @@ const approvals = [
 
 const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   approval_created: [...approvals, 'hostedListAudit'],
-  approval_decided: [...approvals, 'getApproval', 'hostedListAudit'],
-  approval_timeout: [...approvals, 'getApproval', 'hostedListAudit'],
+  approval_decided: [...approvals, 'getApproval', 'getEvent', 'hostedListAudit'],
+  approval_timeout: [...approvals, 'getApproval', 'getEvent', 'hostedListAudit'],
   approval_assigned: ['listApprovals', 'getApproval'],
   assignment_changed: [
     'listAgents',
     'listRegistrations',
     'getRegistration',
     'agentStatus',
+    'agentHistory',
     'listRules',
     'resolveRule',
     'hostedListAudit',
@@ -53,6 +54,8 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'listDeployments',
     'listAgents',
     'agentStatus',
+    'agentHistory',
+    'explainEvent',
     'hostedListRulesets',
     'hostedGetRuleset',
     'hostedRulesetVersions',
@@ -93,6 +96,7 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   ],
   stats_changed: [
     'searchEvents',
+    'getEvent',
     'eventHistogram',
     'eventFacets',
     'statsOverview',
