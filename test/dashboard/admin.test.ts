@@ -64,6 +64,28 @@ describe('settings, system, playground and palette', () => {
     await visit.context.close();
   });
 
+  it('saves only the changed days of retention, over those of another admin', async () => {
+    const path = '/api/v1/settings/retention';
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const retention = page.getByRole('region', { name: 'Retention' });
+    const bodies: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.method() !== 'GET' && request.url().includes(path)) bodies.push(request.postDataJSON());
+    });
+    await page.goto('/dashboard/admin/retention');
+    await retention.getByLabel('Approvals (days)').fill('7');
+    expect((await hub.call('PUT', path, { cookie, body: { runs_days: 40 } })).status).toBe(200);
+    await retention.getByRole('button', { name: 'Preview retention' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save retention' }).click();
+    await expect.poll(() => retention.getByLabel('Runs (days)').inputValue()).toBe('40');
+    expect(bodies).toEqual([{ approvals_days: 7 }, { approvals_days: 7 }]);
+    const { body } = await hub.call('GET', path, { cookie });
+    expect(body).toMatchObject({ approvals_days: 7, runs_days: 40 });
+    noFaults(visit);
+    await visit.context.close();
+  });
+
   it('says how the hub is', async () => {
     const visit = await view(hub.url, { cookie });
     const { page } = visit;

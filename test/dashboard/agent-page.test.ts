@@ -117,6 +117,25 @@ it('keeps typed text when another person changes the agent, and saves the typed 
   await visit.context.close();
 });
 
+it('has each deployment in its history at once', async () => {
+  const { body } = await hub.call('POST', '/api/v1/bundles', { cookie, body: { yaml_content: library } });
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const history = page.getByRole('region', { name: 'History' });
+  await page.goto('/dashboard/agents/busy-1/changes?from=now-7d');
+  await page
+    .getByRole('status')
+    .filter({ hasText: /^Live$/ })
+    .waitFor();
+  await history.getByText('First seen').waitFor();
+  expect(await history.getByText('Deployed', { exact: true }).count()).toBe(0);
+  const deployment = { cookie, body: { env: 'production' } };
+  await hub.call('POST', `/api/v1/bundles/shop/${body.version}/deploy`, deployment);
+  await history.getByText('Deployed', { exact: true }).waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});
+
 itAtNight('follows the range of the address in each tab, and shows the values of a session', async () => {
   const put = await hub.call('PUT', '/api/v1/sessions/s:new-run:attempts', { key, body: { value: '14' } });
   expect(put.status).toBe(200);

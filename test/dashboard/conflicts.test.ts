@@ -162,6 +162,32 @@ describe('an assignment rule', () => {
   });
 });
 
+describe('a new assignment rule', () => {
+  it('keeps the bundle that its form first displayed', async () => {
+    const visit = await view(hub.url, { cookie });
+    const { page } = visit;
+    const form = page.getByRole('dialog', { name: 'New rule' });
+    const bundle = form.getByLabel('Bundle', { exact: true });
+    const options = () => bundle.locator('option').allTextContents();
+    const chosen = () => bundle.locator('option:checked').textContent();
+    await page.goto('/dashboard/fleet?view=assignment&env=development');
+    await page.getByRole('button', { name: 'New rule' }).click();
+    await expect.poll(options).toEqual(['shop']);
+    await send('/api/v1/bundles', { yaml_content: library.replace('name: shop', 'name: a-newer-one') });
+    await expect.poll(options).toEqual(['a-newer-one', 'shop']);
+    expect(await chosen()).toBe('shop');
+    await form.getByLabel('Agents').fill('default-*');
+    await form.getByRole('button', { name: 'Add rule' }).click();
+    await form.waitFor({ state: 'hidden' });
+    const rules = (await hub.call('GET', '/api/v1/assignment-rules', { cookie })).body;
+    expect(rules.find((rule: { readonly pattern: string }) => rule.pattern === 'default-*')).toMatchObject({
+      bundle_name: 'shop',
+    });
+    noFaults(visit);
+    await visit.context.close();
+  });
+});
+
 describe('a ruleset', () => {
   const name = /name: (.+)/.exec(starterRuleset)?.[1] ?? '';
   const upload = (text: string) => send('/api/v1/bundles', { yaml_content: `${starterRuleset}# ${text}\n` });
@@ -263,6 +289,14 @@ describe('a change that the page missed', () => {
     await dialog.getByRole('button', { name: 'Delete contract' }).click();
     await dialog.getByText(refusal).waitFor();
     expect(await statusOf(path)).toBe(200);
+    // The page sees the next change, the person perhaps not.
+    await page.getByText('version 2,').waitFor();
+    await send(path, { name: 'Used now' }, 'PUT');
+    await page.getByText('version 3,').waitFor();
+    const refused = page.waitForResponse((one) => one.request().method() === 'DELETE');
+    await dialog.getByRole('button', { name: 'Delete contract' }).click();
+    expect((await refused).status()).toBe(412);
+    await dialog.getByText(refusal).waitFor();
     await dialog.getByRole('button', { name: 'Delete contract' }).click();
     await page.getByText('unused deleted.').waitFor();
     expect(await statusOf(path)).toBe(404);
@@ -285,6 +319,13 @@ describe('a change that the page missed', () => {
     await dialog.getByRole('button', { name: 'Delete rule' }).click();
     await dialog.getByText(refusal).waitFor();
     await dialog.getByText('new-*').waitFor();
+    // The page sees the next change, the person perhaps not.
+    await send(path, { pattern: 'newest-*' }, 'PATCH');
+    await dialog.getByText('newest-*').waitFor();
+    const refused = page.waitForResponse((one) => one.request().method() === 'DELETE');
+    await dialog.getByRole('button', { name: 'Delete rule' }).click();
+    expect((await refused).status()).toBe(412);
+    await dialog.getByText(refusal).waitFor();
     await dialog.getByRole('button', { name: 'Delete rule' }).click();
     await dialog.waitFor({ state: 'hidden' });
     const left = (await hub.call('GET', '/api/v1/assignment-rules', { cookie })).body;
@@ -306,7 +347,12 @@ describe('a change that the page missed', () => {
     await undeploy.click();
     await page.getByText(refusal).waitFor();
     expect(await statusOf(current)).toBe(200);
-    await page.getByText('Undeploying removes shop v2').waitFor();
+    for (const version of [2, 3]) {
+      if (version === 3) await deploy(version);
+      await page.getByText(`Undeploying removes shop v${version}`).waitFor();
+      expect(await undeploy.isDisabled()).toBe(true);
+      await page.getByRole('button', { name: 'Use new version' }).click();
+    }
     await undeploy.click();
     await page.getByText('shop undeployed from production.').waitFor();
     expect(await statusOf(current)).toBe(404);

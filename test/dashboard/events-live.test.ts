@@ -1,6 +1,6 @@
 // New events in the console: the list follows live, and holds still while a person reads it.
 import { describe, expect, it } from 'vitest';
-import { noFaults, view } from './browser.ts';
+import { go, noFaults, view } from './browser.ts';
 import { tenantWithKey } from './file-hub.ts';
 
 const { hub, cookie, key } = await tenantWithKey();
@@ -99,6 +99,34 @@ describe('the list of events', () => {
     await link(1).waitFor();
     await send([eventOf('moved', 3)]);
     await link(3).waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('contains the calls that came while another page was open', async () => {
+    const { visit, page, link } = await openList('away');
+    await send([eventOf('away', 1)]);
+    await go(page, '/agents/away-agent');
+    await page.getByRole('listitem').getByText('away_1', { exact: true }).waitFor();
+    await send([eventOf('away', 2)]);
+    await page.getByRole('listitem').getByText('away_2', { exact: true }).waitFor();
+    await go(page, '/explore?agent_id=away-agent&from=now-1h');
+    await link(2).waitFor();
+    noFaults(visit);
+    await visit.context.close();
+  });
+
+  it('reloads after a purge', async () => {
+    const { visit, page } = await openList('purged');
+    await go(page, '/admin/retention');
+    await page.getByRole('button', { name: 'Purge events' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Purge events' });
+    await dialog.getByLabel('Type purge to confirm').fill('purge');
+    await dialog.getByRole('button', { name: 'Purge events' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    const reload = page.waitForRequest(/\/events\?.*purged-agent.*limit=/);
+    await go(page, '/explore?agent_id=purged-agent&from=now-1h');
+    await reload;
     noFaults(visit);
     await visit.context.close();
   });

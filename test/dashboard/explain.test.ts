@@ -69,3 +69,24 @@ it('names the denial in mode observe by the word of its lists', async () => {
   noFaults(visit);
   await visit.context.close();
 });
+
+it('follows a deployment and an outcome while the event is open', async () => {
+  const policy_version = await deploy(library.replace('A refund of', 'The refund of'));
+  const call = { call_id: 'open', agent_id: 'followed', tool_name: 'read_file', mode: 'enforce' };
+  const payload = { tool_args: { path: '/srv/.env' }, decision_name: 'no-secrets', policy_version };
+  const report = async (...events: object[]): Promise<void> =>
+    expect((await hub.call('POST', '/api/v1/events', { key, body: { events } })).status).toBe(200);
+  await report({ ...call, verdict: 'call_denied', payload });
+  const { body } = await hub.call('GET', '/api/v1/events?agent_id=followed', { cookie });
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  await page.goto(`/dashboard/events/${body[0].id}`);
+  await page.getByText(/^This version still runs: /).waitFor();
+  await deploy(library.replace('A refund of', 'Each refund of'));
+  await page.getByText(/^v\d+ runs now: /).waitFor();
+  const outcome = { ...call, verdict: 'call_failed', payload: { error: 'stopped by the disk' } };
+  await report(outcome, { ...call, call_id: 'next', verdict: 'call_allowed' });
+  await page.getByText('stopped by the disk').first().waitFor();
+  noFaults(visit);
+  await visit.context.close();
+});

@@ -206,6 +206,43 @@ it('shows roles that changed between the first request and the open stream', asy
   await visit.context.close();
 });
 
+it('saves the roles of a service account over those that its form is based on', async () => {
+  const path = '/api/v1/service-accounts';
+  const roles = [{ role: 'operator', env: 'production' }];
+  const { body: account } = await hub.call('POST', path, { cookie, body: { name: 'robot', roles } });
+  const change = async (body: object): Promise<void> =>
+    expect((await hub.call('PATCH', `${path}/${account.id}`, { cookie, body })).status).toBe(200);
+  const visit = await view(hub.url, { cookie });
+  const { page } = visit;
+  const dialog = page.getByRole('dialog', { name: 'Change robot' });
+  const notice = dialog.getByText('Another user saved this service account');
+  const save = dialog.getByRole('button', { name: 'Save', exact: true });
+  await page.goto('/dashboard/admin/service-accounts');
+  const open = page.getByRole('button', { name: 'Change robot' });
+  await open.waitFor();
+  await change({ roles: [{ role: 'viewer', env: 'production' }] });
+  await open.click();
+  await expect.poll(() => dialog.getByLabel('Production').inputValue()).toBe('viewer');
+  await dialog.getByLabel('Staging').selectOption('operator');
+  await change({ roles: [{ role: 'viewer', env: 'development' }] });
+  await save.click();
+  await notice.waitFor();
+  expect(await save.isDisabled()).toBe(true);
+  await dialog.getByRole('button', { name: 'Load saved version' }).click();
+  await notice.waitFor({ state: 'detached' });
+  expect(await dialog.getByLabel('Production').inputValue()).toBe('');
+  await dialog.getByLabel('Staging').selectOption('operator');
+  await save.click();
+  await dialog.waitFor({ state: 'hidden' });
+  const accounts = (await hub.call('GET', path, { cookie })).body;
+  expect(accounts.find(({ id }: { readonly id: string }) => id === account.id).roles).toEqual([
+    { role: 'viewer', env: 'development' },
+    { role: 'operator', env: 'staging' },
+  ]);
+  noFaults(visit);
+  await visit.context.close();
+});
+
 it('adds a service account, whose token is shown once and works until it is revoked', async () => {
   const visit = await view(hub.url, { cookie });
   const { page } = visit;

@@ -47,7 +47,9 @@ export interface Moving {
 
 interface KeyOptions {
   readonly moving?: Moving | undefined;
-  /** With a separate key, the live stream does not refresh the query. The component decides when to reload it. */
+  /**
+   * With a separate key, the live stream does not refresh the visible query. The component decides when to reload it.
+   */
   readonly own?: boolean;
 }
 
@@ -118,7 +120,7 @@ export function ask<N extends Operation>(operation: N, input?: Input<N>, moving?
 
 interface PagesOptions {
   readonly enabled?: boolean;
-  /** With a separate key, the live stream does not refresh the list. Its page announces new rows. */
+  /** With a separate key, the live stream does not refresh the visible list. Its page announces new rows. */
   readonly own?: boolean;
   readonly moving?: Moving | null;
   /** Parameters of the later pages alone. */
@@ -277,6 +279,16 @@ export function useAction<N extends Operation>(
  * @param restart false: a running request is awaited instead of repeated
  */
 export function refresh(operations: readonly (Operation | HostedOperation)[], restart = true): void {
+  outdateOwn(new Set(operations));
   for (const operation of operations)
     void queries.invalidateQueries({ queryKey: [operation] }, { cancelRefetch: restart });
+}
+
+/** Queries with a separate key of these operations reload when they next become visible. Visible ones stay. */
+export function outdateOwn(operations: ReadonlySet<string>): void {
+  const ownKeys = new Set<unknown>([...operations].map((operation) => `own ${operation}`));
+  void queries.invalidateQueries({
+    predicate: ({ queryKey: [name] }) => ownKeys.has(name),
+    refetchType: 'none',
+  });
 }

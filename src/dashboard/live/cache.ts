@@ -4,7 +4,7 @@ import type { ConsoleOperations } from '../../../packages/agent/src/console/gene
 import { lastTook, type Operation, type Page, type Reply } from '../lib/api.ts';
 import { after, now } from '../lib/browser.ts';
 import type { HostedOperation } from '../lib/hosted.ts';
-import { pagesOf, queries, refresh } from '../lib/query.ts';
+import { outdateOwn, pagesOf, queries, refresh } from '../lib/query.ts';
 
 export type LiveFrame = ConsoleOperations['dashboardStream']['event'];
 
@@ -21,14 +21,15 @@ const approvals = [
 
 const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
   approval_created: [...approvals, 'hostedListAudit'],
-  approval_decided: [...approvals, 'getApproval', 'hostedListAudit'],
-  approval_timeout: [...approvals, 'getApproval', 'hostedListAudit'],
+  approval_decided: [...approvals, 'getApproval', 'getEvent', 'hostedListAudit'],
+  approval_timeout: [...approvals, 'getApproval', 'getEvent', 'hostedListAudit'],
   approval_assigned: ['listApprovals', 'getApproval'],
   assignment_changed: [
     'listAgents',
     'listRegistrations',
     'getRegistration',
     'agentStatus',
+    'agentHistory',
     'listRules',
     'resolveRule',
     'hostedListAudit',
@@ -53,6 +54,8 @@ const affects: { readonly [K in LiveFrame['type']]?: readonly Any[] } = {
     'listDeployments',
     'listAgents',
     'agentStatus',
+    'agentHistory',
+    'explainEvent',
     'hostedListRulesets',
     'hostedGetRuleset',
     'hostedRulesetVersions',
@@ -148,6 +151,7 @@ export function take(frames: readonly LiveFrame[], ms: number): void {
     if (frame.type === 'approval_timeout') decided(frame.approval_id, 'timeout', null);
     for (const operation of affects[frame.type] ?? []) old.add(operation);
   }
+  outdateOwn(old);
   for (const operation of old) {
     if (waiting.has(operation)) continue;
     const wait = (askedAt.get(operation) ?? 0) + restMs(operation, ms) - now();

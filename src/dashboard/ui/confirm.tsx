@@ -22,12 +22,13 @@ export interface ConfirmProps {
 
 export const Confirm = (props: ConfirmProps): JSX.Element => (
   <Dialog title={props.title} open={props.open} onClose={props.onClose}>
-    <Content {...props} />
+    <Confirmation {...props} />
   </Dialog>
 );
 
 /** Begins with an empty field each time that the dialog opens. */
-function Content({ title, onClose, by, word, onAct, children }: ConfirmProps): JSX.Element {
+export function Confirmation(props: Omit<ConfirmProps, 'open'>): JSX.Element {
+  const { title, onClose, by, word, onAct, children } = props;
   const [text, setText] = useState('');
   const cannot = useStaleReason();
   return (

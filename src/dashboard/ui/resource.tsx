@@ -13,7 +13,8 @@ import { useFilters } from '../lib/search.ts';
 import { visible } from '../lib/text.ts';
 import { ActButton } from './act-button.tsx';
 import { Choice, type ChoiceProps } from './choice.tsx';
-import { Confirm } from './confirm.tsx';
+import { Confirmation } from './confirm.tsx';
+import { Dialog } from './dialog.tsx';
 import { Field, type FieldProps, Form, useFields } from './form.tsx';
 import type { IconName } from './icons.tsx';
 import { PeekList, SearchInput } from './list.tsx';
@@ -205,14 +206,42 @@ interface RemovalProps<N extends Operation> {
 }
 
 /** The confirmation before a record is removed, with the consequences. */
-export function RemovalDialog<N extends Operation>(props: RemovalProps<N>): JSX.Element {
-  const { operation, refreshes, title, input, open = true, onClose, onDone = onClose, children } = props;
+export const RemovalDialog = <N extends Operation>(props: RemovalProps<N>): JSX.Element => (
+  <Dialog title={props.title} open={props.open ?? true} onClose={props.onClose}>
+    <RemovalConfirmation {...props} />
+  </Dialog>
+);
+
+/** A new one each time that the dialog opens. */
+function RemovalConfirmation<N extends Operation>(props: RemovalProps<N>): JSX.Element {
+  const { operation, refreshes, title, onClose, onDone = onClose, children } = props;
   const remove = useAction(operation, refreshes);
+  const ifMatch = useReviewedTag((props.input as Conditional).ifMatch, remove.error);
+  const input: Input<N> = { ...props.input, ...(ifMatch === undefined ? {} : { ifMatch }) };
   return (
-    <Confirm {...{ title, open, onClose }} by={remove} onAct={() => remove.mutate(input, onDone)}>
+    <Confirmation {...{ title, onClose }} by={remove} onAct={() => remove.mutate(input, onDone)}>
       <p>{children}</p>
-    </Confirm>
+    </Confirmation>
   );
+}
+
+interface Conditional {
+  readonly ifMatch?: string;
+}
+
+/**
+ * The tag of the record at the opening of the dialog. After a refusal, it is the first newer one: the dialog has shown
+ * that the record changed.
+ */
+function useReviewedTag(newest: string | undefined, error: ApiError | null): string | undefined {
+  const [reviewed, setReviewed] = useState<{ readonly tag: typeof newest; readonly refusal: typeof error }>({
+    tag: newest,
+    refusal: null,
+  });
+  if (error?.status === 412 && error !== reviewed.refusal && newest !== reviewed.tag) {
+    setReviewed({ tag: newest, refusal: error });
+  }
+  return reviewed.tag;
 }
 
 export interface Removal<R, N extends Operation>

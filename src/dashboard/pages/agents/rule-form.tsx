@@ -84,9 +84,18 @@ function useBase(rule: Rule | null, env: Environment) {
   };
 }
 
+/** The bundles, and the one of a new rule until a person chooses another: the list can change its order. */
+function useBundles(own: string | undefined) {
+  const [first, setFirst] = useState<string | null>(null);
+  const bundles = useBundleNames(own ?? first);
+  const [newest = null] = bundles.names;
+  if (first === null && newest !== null) setFirst(newest);
+  return { bundles, defaultBundle: first ?? newest ?? '' };
+}
+
 export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
   const { base, before, initial, isOld, restart } = useBase(rule, useEnv() ?? 'production');
-  const bundles = useBundleNames(base?.bundle_name);
+  const { bundles, defaultBundle } = useBundles(base?.bundle_name);
   const make = useAction('createRule', touched);
   const update = useAction('updateRule', touched);
   const { hasMoved, by, settle } = useEditConflict(isOld, update);
@@ -95,7 +104,7 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
     const texts = {
       ...form,
       priority: form.priority || free,
-      bundle: form.bundle || (bundles.names[0] ?? ''),
+      bundle: form.bundle || defaultBundle,
     };
     const onSuccess = ({ warnings }: Reply<'createRule'>): void => {
       for (const warning of warnings ?? []) say(warning, 'deny');
@@ -134,8 +143,9 @@ export function RuleForm({ rule, taken, onClose }: Props): JSX.Element {
           },
           {
             ...{ name: 'bundle', label: 'Bundle', onSearch: bundles.onSearch },
-            // Without a choice, a new rule has the first bundle.
-            options: bundles.names.map((name, at) => [rule === null && at === 0 ? '' : name, name] as const),
+            options: bundles.names.map(
+              (name) => [rule === null && name === defaultBundle ? '' : name, name] as const,
+            ),
           },
           { name: 'env', label: 'Rule environment', options: envs },
         ]}

@@ -15,6 +15,7 @@ import { Failed, QueryProblem, QueryResult } from '../../ui/query-result.tsx';
 import { Section } from '../../ui/section.tsx';
 import { ReplayPanel } from '../documents/replay.tsx';
 import { ForceForm } from './force.tsx';
+import { useReviewed } from './reviewed.ts';
 import type { Warnings } from './warnings.ts';
 
 export interface DeploySource {
@@ -26,20 +27,6 @@ export interface DeploySource {
 
 const decode = (base64: string): string =>
   new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
-
-/** The state that the person reviews: the first one, or the one that the person accepted later. */
-function useReviewed(state: string | undefined, isLoading: boolean) {
-  const [accepted, setAccepted] = useState<string | undefined>(undefined);
-  const first = useRef<string | undefined>(undefined);
-  // An answer from before is no base.
-  if (!isLoading) first.current ??= state;
-  const reviewed = accepted ?? first.current;
-  return {
-    reviewed,
-    hasMoved: state !== undefined && reviewed !== undefined && state !== reviewed,
-    accept: () => setAccepted(state),
-  };
-}
 
 /** The text to deploy, and whether it changed while the page was open. */
 function useNext(source: DeploySource) {

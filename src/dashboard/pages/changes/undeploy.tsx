@@ -7,9 +7,10 @@ import { useAction, useCall } from '../../lib/query.ts';
 import type { Env as Environment } from '../../lib/search.ts';
 import { counted } from '../../lib/text.ts';
 import { say } from '../../ui/messages.tsx';
-import { Button, Data, Empty } from '../../ui/parts.tsx';
+import { Button, Data, Empty, Notice } from '../../ui/parts.tsx';
 import { Failed, QueryResult } from '../../ui/query-result.tsx';
 import { runningVersion, useBundleVersions } from '../documents/versions.ts';
+import { useReviewed } from './reviewed.ts';
 
 /** The agents that keep the document, as the start of a sentence. @param deploymentId null requests nothing */
 function useRemainingAgentsText(deploymentId: string | null): string {
@@ -34,6 +35,10 @@ export function Undeploy({ name, env }: { readonly name: string; readonly env: E
   const versions = useBundleVersions(name);
   const deployments = useCall('listDeployments', { query: { bundle_name: name, env, limit: 1 } });
   const [deployment] = deployments.data ?? [];
+  const version =
+    versions.data && deployments.data && runningVersion(versions.data, env, deployment)?.toString();
+  const isLoading = versions.isFetching === true || deployments.isFetching;
+  const { reviewed, hasMoved, accept } = useReviewed(version, isLoading);
   const remainingAgents = useRemainingAgentsText(deployment?.id ?? null);
   const cannot = useActionBlockReason('undeployBundle', [env]);
   const remove = useAction('undeployBundle', [
@@ -49,7 +54,6 @@ export function Undeploy({ name, env }: { readonly name: string; readonly env: E
   return (
     <QueryResult query={deployments.data ? versions : deployments} rows={3}>
       {() => {
-        const version = runningVersion(versions.data ?? [], env, deployment);
         if (version === undefined) {
           return (
             <Empty title="Not deployed">
@@ -66,14 +70,20 @@ export function Undeploy({ name, env }: { readonly name: string; readonly env: E
               {`${remainingAgents}; new agents get none.`}
             </p>
             {remove.error && <Failed error={remove.error} />}
+            {hasMoved && (
+              <Notice tone="ask" role="alert" acts={<Button onClick={accept}>Use new version</Button>}>
+                <p>
+                  The document of {env} changed while this page was open. The version above is the new one.
+                </p>
+              </Notice>
+            )}
             <div className="decide-buttons">
               <Button
                 kind="danger"
                 busy={remove.isPending}
                 cannot={cannot}
-                onClick={() =>
-                  remove.mutate({ query: { env, bundle_name: name }, ifMatch: String(version) }, done)
-                }
+                disabled={reviewed === undefined || hasMoved}
+                onClick={() => remove.mutate({ query: { env, bundle_name: name }, ifMatch: reviewed }, done)}
               >
                 Undeploy from {env}
               </Button>

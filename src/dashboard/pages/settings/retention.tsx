@@ -22,9 +22,16 @@ type Policy = Reply<'retention'>;
 type Preview = Reply<'previewRetention'>;
 
 const fields = kinds.map(([kind]): DaysField => `${kind}_days`);
-/** One value for each field. */
-const byField = <V,>(valueIn: (field: DaysField) => V) =>
-  Object.fromEntries(fields.map((field) => [field, valueIn(field)])) as { readonly [F in DaysField]: V };
+type Days = { readonly [F in DaysField]: string };
+
+const daysOf = (policy: Policy): Days =>
+  Object.fromEntries(fields.map((field) => [field, String(policy[field])])) as Days;
+
+/** The changed fields. The others keep their value on the hub, where another admin may have changed them. */
+const changesOf = (days: Days, before: Days): { readonly [F in DaysField]?: number } =>
+  Object.fromEntries(
+    fields.filter((field) => days[field] !== before[field]).map((field) => [field, Number(days[field])]),
+  );
 
 export function Retention(): JSX.Element {
   const policy = useCall('retention', {});
@@ -42,12 +49,11 @@ export function Retention(): JSX.Element {
 }
 
 function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
-  const [days, bind] = useFields(() => byField((field) => String(current[field])));
+  const [days, bind] = useFields(() => daysOf(current));
   const [preview, setPreview] = useState<Preview | null>(null);
   const count = useAction('previewRetention');
   const put = useAction('putRetention', ['retention']);
-  const body = byField((field) => Number(days[field]));
-  const isChanged = fields.some((field) => days[field] !== String(current[field]));
+  const body = changesOf(days, daysOf(current));
   const save = (): void =>
     put.mutate({ body }, () => {
       setPreview(null);
@@ -58,7 +64,7 @@ function RetentionForm({ current }: { readonly current: Policy }): JSX.Element {
       onSubmit={() => count.mutate({ body }, setPreview)}
       by={count}
       act="Preview retention"
-      isOff={!isChanged}
+      isOff={Object.keys(body).length === 0}
     >
       <div className="columns-two">
         {kinds.map(([kind, label]) => (

@@ -1,6 +1,6 @@
 // The roles of a person: one for every environment, and one for each, which may be stronger there.
 import { type JSX, useEffect, useState } from 'react';
-import { call, type Page, type Reply } from '../../lib/api.ts';
+import { call, type Operation, type Page, type Reply } from '../../lib/api.ts';
 import { usePageMutation } from '../../lib/mutation.ts';
 import { queries, refresh } from '../../lib/query.ts';
 import { type Role, roleNames } from '../../lib/roles.ts';
@@ -54,7 +54,7 @@ export function RoleEditor({ roles, onRoles }: EditorProps): JSX.Element {
 
 type User = Reply<'listUsers'>[number];
 
-const hasRoles = ({ roles }: Pick<User, 'roles'>, others: readonly Role[]): boolean =>
+export const hasRoles = ({ roles }: Pick<User, 'roles'>, others: readonly Role[]): boolean =>
   roles.length === others.length &&
   roles.every((one) => others.some(({ env, role }) => env === one.env && role === one.role));
 
@@ -66,31 +66,67 @@ interface RolesChange {
 }
 
 /**
- * Reads the list again: no frame reports a change to roles, and the hub has no condition for one.
- * @returns null if the list has other roles than `base`: nothing is saved
+ * Reads a list with roles again: no frame reports a change to roles, and the hub has no condition for one.
+ * @returns the row as it is now; undefined if it is gone
  */
-async function saveRoles({ user, roles, base }: RolesChange): Promise<User | null> {
-  await queries.refetchQueries({ queryKey: ['listUsers'], type: 'active' }, { throwOnError: true });
-  const newest = queries
-    .getQueriesData<{ readonly pages: readonly Page<readonly User[]>[] }>({ queryKey: ['listUsers'] })
+export async function reloadRow<R>(operation: Operation, isRow: (row: R) => boolean): Promise<R | undefined> {
+  await queries.refetchQueries({ queryKey: [operation], type: 'active' }, { throwOnError: true });
+  return queries
+    .getQueriesData<{ readonly pages: readonly Page<readonly R[]>[] }>({ queryKey: [operation] })
     .flatMap(([, list]) => list?.pages ?? [])
     .flatMap(({ reply }) => reply)
-    .find(({ user_id: id }) => id === user.user_id);
+    .find(isRow);
+}
+
+/** @returns null if the list has other roles than `base`: nothing is saved */
+async function saveRoles({ user, roles, base }: RolesChange): Promise<User | null> {
+  const newest = await reloadRow<User>('listUsers', ({ user_id: id }) => id === user.user_id);
   if (newest && !hasRoles(newest, base)) return null;
   return call('updateUser', { params: { user_id: user.user_id }, body: { roles: [...roles] } });
 }
 
-export function ChangeRoles({ user, onClose }: Readonly<{ user: User; onClose: () => void }>): JSX.Element {
-  const update = usePageMutation(saveRoles, () => refresh(['listUsers']));
-  const [draft, setDraft] = useState<Pick<RolesChange, 'roles' | 'base'> | null>(null);
-  const { roles, base } = draft ?? { roles: user.roles, base: user.roles };
-  useEffect(() => refresh(['listUsers']), []);
-  const isSaved = update.isSuccess && update.data !== null;
-  const hasMoved = !hasRoles(user, base) && !update.isPending && !isSaved;
-  const settle = (next: typeof draft): void => {
-    update.reset();
+type Draft = Pick<RolesChange, 'roles' | 'base'> | null;
+
+interface RolesSave {
+  readonly isPending: boolean;
+  readonly isSuccess: boolean;
+  readonly data: object | null | undefined;
+  readonly reset: () => void;
+}
+
+/**
+ * The roles of a form, and those that its changes are based on.
+ * @param current the roles of the newest row
+ * @param list contains the row, and reloads when the form opens
+ * @param save has the answer null if the roles are no longer the base
+ */
+export function useRolesDraft(
+  current: readonly Role[],
+  list: 'listUsers' | 'listServiceAccounts',
+  save: RolesSave,
+) {
+  const [draft, setDraft] = useState<Draft>(null);
+  const { roles, base } = draft ?? { roles: current, base: current };
+  useEffect(() => refresh([list]), [list]);
+  const isSaved = save.isSuccess && save.data !== null;
+  const settle = (next: Draft): void => {
+    save.reset();
     setDraft(next);
   };
+  return {
+    roles,
+    base,
+    hasMoved: !hasRoles({ roles: [...current] }, base) && !save.isPending && !isSaved,
+    setRoles: (next: readonly Role[]): void => setDraft({ roles: next, base }),
+    load: () => settle(null),
+    keep: () => settle({ roles, base: current }),
+  };
+}
+
+export function ChangeRoles({ user, onClose }: Readonly<{ user: User; onClose: () => void }>): JSX.Element {
+  const update = usePageMutation(saveRoles, () => refresh(['listUsers']));
+  const draft = useRolesDraft(user.roles, 'listUsers', update);
+  const { roles, base, hasMoved, setRoles } = draft;
   return (
     <Dialog title={`Roles of ${user.email}`} open onClose={onClose}>
       <Form
@@ -99,7 +135,7 @@ export function ChangeRoles({ user, onClose }: Readonly<{ user: User; onClose: (
         isOff={roles.length === 0 || hasMoved}
         onSubmit={() => {
           // The dialog keeps its roles, whatever the list contains now.
-          setDraft({ roles, base });
+          setRoles(roles);
           update.mutate({ user, roles, base }, (saved) => {
             if (saved === null) return;
             say(`Roles of ${user.email} saved.`, 'allow');
@@ -107,14 +143,8 @@ export function ChangeRoles({ user, onClose }: Readonly<{ user: User; onClose: (
           });
         }}
       >
-        <RoleEditor roles={roles} onRoles={(next) => setDraft({ roles: next, base })} />
-        {hasMoved && (
-          <EditConflict
-            noun="user's roles"
-            onLoad={() => settle(null)}
-            onKeep={() => settle({ roles, base: user.roles })}
-          />
-        )}
+        <RoleEditor roles={roles} onRoles={setRoles} />
+        {hasMoved && <EditConflict noun="user's roles" onLoad={draft.load} onKeep={draft.keep} />}
       </Form>
     </Dialog>
   );

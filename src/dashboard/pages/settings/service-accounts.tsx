@@ -1,17 +1,19 @@
 // Service accounts: programs with roles of their own, for admins. Their tokens are in service-tokens.tsx.
 
 import { type JSX, useState } from 'react';
-import type { Reply } from '../../lib/api.ts';
-import { useAction, usePageRows, usePages } from '../../lib/query.ts';
+import { call, type Reply } from '../../lib/api.ts';
+import { usePageMutation } from '../../lib/mutation.ts';
+import { refresh, useAction, usePageRows, usePages } from '../../lib/query.ts';
 import { type Role, rolesText } from '../../lib/roles.ts';
 import { loadedText, visible } from '../../lib/text.ts';
 import { proseColumn, timeColumn, wordColumn } from '../../ui/columns.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
+import { EditConflict } from '../../ui/edit-conflict.tsx';
 import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
 import { adminPage } from './admin-page.tsx';
-import { RoleEditor } from './roles.tsx';
+import { hasRoles, RoleEditor, reloadRow, useRolesDraft } from './roles.tsx';
 import { Expiry, isSoon, ServiceTokens } from './service-tokens.tsx';
 
 type Account = Reply<'listServiceAccounts'>[number];
@@ -46,7 +48,7 @@ const accountsOf: Resource<Account> = {
     title: 'No service accounts yet',
     text: 'Programs with roles of their own appear here when an admin adds them.',
   },
-  add: { label: 'Add service account', dialog: (close) => <Edit account={null} onClose={close} /> },
+  add: { label: 'Add service account', dialog: (close) => <Add onClose={close} /> },
   actsWidth: 3,
   acts: [
     {
@@ -57,7 +59,7 @@ const accountsOf: Resource<Account> = {
     {
       label: 'Change',
       name: (account) => `Change ${visible(account.name)}`,
-      dialog: (account, close) => <Edit account={account} onClose={close} />,
+      dialog: (account, close) => <Change account={account} onClose={close} />,
     },
     removal({
       label: 'Delete',
@@ -121,47 +123,99 @@ function ExpiryWarning({ accounts }: { readonly accounts: readonly Account[] }):
   );
 }
 
-interface EditProps {
-  /** Null: a new one. */
-  readonly account: Account | null;
+const fieldsOf = [{ name: 'name', label: 'Name', required: true, maxLength: 128 }] as const;
+
+function Add({ onClose }: { readonly onClose: () => void }): JSX.Element {
+  const create = useAction('createServiceAccount', ['listServiceAccounts']);
+  const [roles, setRoles] = useState<readonly Role[]>([{ role: 'operator', env: 'staging' }]);
+  return (
+    <Dialog title="Add service account" open onClose={onClose}>
+      <RecordForm
+        initial={{ name: '' }}
+        by={create}
+        act="Add service account"
+        isOff={roles.length === 0}
+        fields={() => fieldsOf}
+        onSubmit={({ name }) =>
+          create.mutate({ body: { name, roles: [...roles] } }, () => {
+            saySaved(name);
+            onClose();
+          })
+        }
+      >
+        {() => <RoleEditor roles={roles} onRoles={setRoles} />}
+      </RecordForm>
+    </Dialog>
+  );
+}
+
+const saySaved = (name: string): void => say(`Service account ${name} saved.`, 'allow');
+
+interface AccountChange {
+  readonly id: string;
+  /** Undefined: the name stays. */
+  readonly name: string | undefined;
+  /** Undefined: the roles stay. */
+  readonly roles: readonly Role[] | undefined;
+  /** The roles that the change is based on. */
+  readonly base: readonly Role[];
+}
+
+/** @returns null if the list has other roles than `base`: nothing is saved */
+async function saveAccount({ id, name, roles, base }: AccountChange) {
+  if (roles) {
+    const newest = await reloadRow<Account>('listServiceAccounts', (account) => account.id === id);
+    if (newest && !hasRoles(newest, base)) return null;
+  }
+  const body = { ...(name === undefined ? {} : { name }), ...(roles ? { roles: [...roles] } : {}) };
+  return call('updateServiceAccount', { params: { account_id: id }, body });
+}
+
+interface ChangeProps {
+  /** Its newest state. */
+  readonly account: Account;
   readonly onClose: () => void;
 }
 
-function Edit({ account, onClose }: EditProps): JSX.Element {
-  const create = useAction('createServiceAccount', ['listServiceAccounts']);
-  const update = useAction('updateServiceAccount', ['listServiceAccounts']);
-  const [initial] = useState(account);
-  const [roles, setRoles] = useState<readonly Role[]>(
-    account?.roles ?? [{ role: 'operator', env: 'staging' }],
-  );
+function Change({ account, onClose }: ChangeProps): JSX.Element {
+  const update = usePageMutation(saveAccount, () => refresh(['listServiceAccounts']));
+  const draft = useRolesDraft(account.roles, 'listServiceAccounts', update);
+  const { roles, base, hasMoved, setRoles } = draft;
+  const [initial] = useState({ name: account.name });
   const save = (name: string): void => {
-    const onSuccess = (): void => {
-      say(`Service account ${name} saved.`, 'allow');
-      onClose();
+    // Another admin may have changed the rest.
+    const change = {
+      name: name === initial.name ? undefined : name,
+      roles: hasRoles({ roles: [...roles] }, base) ? undefined : roles,
     };
-    if (account === null) {
-      create.mutate({ body: { name, roles: [...roles] } }, onSuccess);
+    if (!change.name && !change.roles) {
+      onClose();
       return;
     }
-    // Another admin may have changed the rest.
-    const body = {
-      ...(name === initial?.name ? {} : { name }),
-      ...(roles === initial?.roles ? {} : { roles: [...roles] }),
-    };
-    if (Object.keys(body).length === 0) onClose();
-    else update.mutate({ params: { account_id: account.id }, body }, onSuccess);
+    // The dialog keeps its roles, whatever the list contains now.
+    setRoles(roles);
+    update.mutate({ id: account.id, base, ...change }, (saved) => {
+      if (saved === null) return;
+      saySaved(name);
+      onClose();
+    });
   };
   return (
-    <Dialog title={account ? `Change ${account.name}` : 'Add service account'} open onClose={onClose}>
+    <Dialog title={`Change ${account.name}`} open onClose={onClose}>
       <RecordForm
-        initial={{ name: initial?.name ?? '' }}
-        by={account ? update : create}
-        act={account ? 'Save' : 'Add service account'}
-        isOff={roles.length === 0}
-        fields={() => [{ name: 'name', label: 'Name', required: true, maxLength: 128 }]}
+        initial={initial}
+        by={update}
+        act="Save"
+        isOff={roles.length === 0 || hasMoved}
+        fields={() => fieldsOf}
         onSubmit={({ name }) => save(name)}
       >
-        {() => <RoleEditor roles={roles} onRoles={setRoles} />}
+        {() => (
+          <>
+            <RoleEditor roles={roles} onRoles={setRoles} />
+            {hasMoved && <EditConflict noun="service account" onLoad={draft.load} onKeep={draft.keep} />}
+          </>
+        )}
       </RecordForm>
     </Dialog>
   );
