@@ -309,6 +309,25 @@ export function eventsQueryContract(name: string, open: Open): void {
       }
     });
 
+    it('ends a count that takes longer than its time, and never answers a part of it', async () => {
+      const { tenantId, all } = await dataOf();
+      const { events: store } = shared.get();
+      const ended: unknown[] = [];
+      const note = (error: unknown) => void ended.push(error);
+      const filter = { env: null, query: queryOf('tool:r*') };
+      const expected = matching(all, 'tool:r*').length;
+      for (const budgetMs of [-1, 0.001, 6_000]) {
+        const facets = await store.facets(tenantId, filter, 50, undefined, budgetMs).catch(note);
+        if (facets) expect(facets.events).toBe(expected);
+        const buckets = await store.histogram(tenantId, filter, 60_000, budgetMs).catch(note);
+        const sum = buckets?.reduce((n, one) => n + one.allowed + one.denied + one.pending + one.observed, 0);
+        if (buckets) expect(sum).toBe(expected);
+      }
+      for (const error of ended) expect(error).toMatchObject({ code: 'search_timeout' });
+      // A store on a server may answer within a millisecond.
+      if (name.startsWith('sqlite')) expect(ended.length).toBeGreaterThanOrEqual(2);
+    });
+
     it('counts by terms that counted parts decide', async () => {
       const { tenantId, all } = await dataOf();
       const { events: store } = shared.get();
