@@ -14,8 +14,11 @@ import { verdictWords } from '../../src/event/rules/query/match.ts';
 import { type EventRow, eventQuery } from './event-filter.ts';
 import { fromBsonText, toBsonText } from './form.ts';
 
-/** The server itself ends what takes longer. */
-const bounded = { maxTimeMS: maxSearchMs };
+/** The server itself ends what takes longer. Zero would be no bound. */
+const within = (budgetMs: number) => ({
+  maxTimeMS: Math.min(maxSearchMs, Math.max(1, Math.ceil(budgetMs))),
+});
+const bounded = within(maxSearchMs);
 
 const denied = { $in: ['$verdict', verdictsOf('denied')] };
 const wouldDeny = { $in: ['$verdict', verdictsOf('would_deny')] };
@@ -75,12 +78,17 @@ const valuesOf: { readonly [F in FacetName]: readonly object[] } = {
 };
 
 /** The facets of the events that match. */
-function facetReads(events: Collection<EventRow>, $match: object, limit: number) {
+function facetReads(
+  events: Collection<EventRow>,
+  $match: object,
+  limit: number,
+  time: ReturnType<typeof within>,
+) {
   const groups = <V>(values: readonly object[]): Promise<{ readonly _id: V; readonly n: number }[]> =>
     events
       .aggregate<{ readonly _id: V; readonly n: number }>(
         [{ $match }, ...values, { $group: { _id: '$value', n: { $sum: 1 } } }],
-        bounded,
+        time,
       )
       .toArray();
   return {
@@ -104,12 +112,13 @@ export function mongoEventFigures(
   events: Collection<EventRow>,
 ): Pick<EventStore, 'facets' | 'count' | 'histogram' | 'counts'> {
   return {
-    async facets(tenantId, filter, limit, entries) {
+    async facets(tenantId, filter, limit, entries, budgetMs = maxSearchMs) {
+      const time = within(budgetMs);
       const $match = { ...eventQuery(tenantId, filter), sample: { $exists: false } };
       const hasEntries = entries !== undefined && entries.size > 0;
-      const reads = facetReads(events, $match, limit);
+      const reads = facetReads(events, $match, limit, time);
       const [count, ...facets] = await Promise.all([
-        events.aggregate<{ readonly n: number }>([{ $match }, { $count: 'n' }], bounded).toArray(),
+        events.aggregate<{ readonly n: number }>([{ $match }, { $count: 'n' }], time).toArray(),
         ...facetNames.map((facet) =>
           facet === 'decisionName' && hasEntries ? reads.byContract(entries) : reads.by(facet),
         ),
@@ -120,7 +129,7 @@ export function mongoEventFigures(
     count: (tenantId, filter) =>
       events.countDocuments({ ...eventQuery(tenantId, filter), sample: { $exists: false } }, bounded),
 
-    async histogram(tenantId, filter, bucketMs) {
+    async histogram(tenantId, filter, bucketMs, budgetMs = maxSearchMs) {
       const start = { $multiply: [{ $floor: { $divide: ['$ts', bucketMs] } }, bucketMs] };
       const buckets = await events
         .aggregate<Omit<HistogramBucket, 'start'> & { readonly _id: number }>(
@@ -137,7 +146,7 @@ export function mongoEventFigures(
             },
             { $sort: { _id: 1 } },
           ],
-          bounded,
+          within(budgetMs),
         )
         .toArray();
       return buckets.map(({ _id, ...counts }) => ({ start: _id, ...counts }));

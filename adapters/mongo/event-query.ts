@@ -4,25 +4,20 @@ import type { Document, Filter } from 'mongodb';
 import { verdictsOf } from '../../src/event/record.ts';
 import { needleOf } from '../../src/event/rules/query/needles.ts';
 import type { Query, QueryTerm, QueryValue } from '../../src/event/rules/query/parse.ts';
-import { escapeRegExp } from '../../src/event/rules/query/words.ts';
-import { toBsonText } from './form.ts';
+import { literalOf } from '../../src/event/rules/query/words.ts';
+import { globPatterns, literalPattern, searchPattern, toBsonText } from './form.ts';
 
 /** Of documents of events (event-filter.ts). */
 type RowFilter = Filter<Document>;
 
-/** Takes each inner part where it comes first, without a second look: many wildcards still read a name once. */
-function globPattern(text: string): string {
-  const [head = '', ...rest] = text.split('*').map(escapeRegExp);
-  const inner = rest.slice(0, -1).filter((part) => part !== '');
-  return `^${head}${inner.map((part) => `(?>[\\s\\S]*?${part})`).join('')}[\\s\\S]*${rest.at(-1) ?? ''}$`;
-}
+/** Tests of a text that is kept as `toBsonText` keeps it; one of them must hold. */
+const valueTests = ({ text, isQuoted }: QueryValue): readonly object[] =>
+  isQuoted || !text.includes('*')
+    ? [{ $eq: toBsonText(text) }]
+    : globPatterns(text).map((pattern) => ({ $regex: pattern }));
 
-/** A test of a text; of the few texts that are kept as JSON a wildcard takes all, and the scan decides. */
-const valueTest = ({ text, isQuoted }: QueryValue): object =>
-  isQuoted || !text.includes('*') ? { $eq: toBsonText(text) } : { $regex: `${globPattern(text)}|^\\x01` };
-
-const anyValue = (term: QueryTerm, path: string): RowFilter => ({
-  $or: term.values.map((value) => ({ [path]: valueTest(value) })),
+const anyValue = ({ values }: QueryTerm, path: string): RowFilter => ({
+  $or: values.flatMap(valueTests).map((test) => ({ [path]: test })),
 });
 
 const denied = { verdict: { $in: [...verdictsOf('denied')] } };
@@ -53,10 +48,9 @@ function fieldTest(term: QueryTerm): RowFilter | null {
       return anyValue(term, 'policyVersion');
     case 'contract':
       return {
-        $or: term.values.flatMap((value) => [
-          { decisionName: valueTest(value) },
-          { outcomes: { $elemMatch: { decision_name: valueTest(value) } } },
-        ]),
+        $or: term.values
+          .flatMap(valueTests)
+          .flatMap((test) => [{ decisionName: test }, { outcomes: { $elemMatch: { decision_name: test } } }]),
       } as RowFilter;
     default:
       return null;
@@ -69,20 +63,29 @@ const keptAsJson = { $regex: '^\\x01' };
 /** Bytes of a pattern that servers take; a longer one only narrows less. */
 const maxPattern = 8_000;
 
+/** The pattern of a term's words in names, which are no JSON. */
+function namePattern({ field, values }: QueryTerm): string {
+  const patternOf = field === null ? searchPattern : literalPattern;
+  return `(?:${values.map((value) => patternOf(literalOf(value))).join('|')})`;
+}
+
 /** A condition that documents of matching events meet; null if none is certain. */
 export function needleTest(term: QueryTerm): RowFilter | null {
   const needle = needleOf(term);
   if (!needle || needle.pattern.length > maxPattern) return null;
-  const test = { $regex: needle.pattern };
-  const payload = { payload: test } as RowFilter;
-  if (term.field === 'reason') return { $or: [payload, { 'outcomes.0': { $exists: true } }] };
-  if (term.field === 'call')
-    return { $or: [{ callId: test }, { givenCallId: test }, { callId: keptAsJson }] };
-  if (term.field !== null) return payload;
-  const names = ['agentId', 'toolName', 'callId', 'givenCallId'].map((path) => ({ [path]: test }));
-  // Names that are kept as JSON have escapes.
-  const escaped = ['agentId', 'toolName'].map((path) => ({ [path]: keptAsJson }));
-  return { $or: [payload, ...names, ...escaped, { 'outcomes.0': { $exists: true } }] };
+  const payload = { payload: { $regex: needle.pattern } } as RowFilter;
+  const { field } = term;
+  if (field === 'reason') return { $or: [payload, { 'outcomes.0': { $exists: true } }] };
+  if (field !== null && field !== 'call') return payload;
+  const pattern = namePattern(term);
+  if (pattern.length > maxPattern) return null;
+  const paths =
+    field === 'call' ? ['callId', 'givenCallId'] : ['agentId', 'toolName', 'callId', 'givenCallId'];
+  // A name that is kept as JSON has escapes.
+  const names = paths.flatMap((path) => [{ [path]: { $regex: pattern } }, { [path]: keptAsJson }]);
+  return field === 'call'
+    ? { $or: names }
+    : { $or: [payload, ...names, { 'outcomes.0': { $exists: true } }] };
 }
 
 /** The conditions of the terms that the fields of a document decide. */

@@ -61,7 +61,7 @@ export const fieldOf = (name: string): string =>
   `k${encodeURIComponent(name.replace(/\p{Surrogate}/gu, '\ufffd')).replaceAll('.', '%2E')}`;
 
 /** A pattern that finds `text` literally: characters with a meaning in patterns are written as \xHH. */
-const literalPattern = (text: string): string =>
+export const literalPattern = (text: string): string =>
   text.replace(/[\0\\^$.*+?()[\]{}|/#\s-]/g, (c) =>
     c.charCodeAt(0) < 0x80 ? `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}` : c,
   );
@@ -106,6 +106,26 @@ export const toBsonText = (text: string): string =>
 
 /** One sign of a text within a JSON string, as `toBsonText` keeps it: a letter, or an escape. */
 const jsonSign = '(?:[^\\x5c]|\\x5cu[0-9a-f]{4}|\\x5c[^u])';
+
+/** A pattern for whole texts: `*` stands for any signs. Each part takes its first place, so a text is read once. */
+function wildcardPattern(text: string, sign: string, partPattern: (part: string) => string): string {
+  const [head = '', ...rest] = text.split('*').map(partPattern);
+  const inner = rest.slice(0, -1).filter((part) => part !== '');
+  const innerPatterns = inner.map((part) => `(?>${sign}*?${part})`).join('');
+  return `${head}${innerPatterns}${sign}*${rest.at(-1) ?? ''}`;
+}
+
+/**
+ * Patterns for the texts from `toBsonText` that a wildcard takes; one of them must match. The real text decides, in
+ * either form. Apart, because servers bound the length of a pattern.
+ */
+export function globPatterns(text: string): readonly string[] {
+  const inJson = (part: string): string => literalPattern(JSON.stringify(part).slice(1, -1));
+  return [
+    `^(?!\\x01)${wildcardPattern(text, '[\\s\\S]', literalPattern)}\\z`,
+    `^\\x01"${wildcardPattern(text, jsonSign, inJson)}"\\z`,
+  ];
+}
 
 /** Conditions of a search among texts from `toBsonText`; one of them must match. */
 export function textSearch(search: string): readonly { readonly [operator: string]: unknown }[] {

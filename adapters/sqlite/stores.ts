@@ -32,7 +32,7 @@ import { runStore } from './runs.ts';
 import { serviceAccountStore } from './service-accounts.ts';
 import { settingsStore } from './settings.ts';
 import { signingStore } from './signing.ts';
-import type { SqliteStore, StoreName, Stores } from './sync.ts';
+import { type SqliteStore, type StoreName, type Stores, within } from './sync.ts';
 import { tenantFileStore } from './tenant-files.ts';
 import { tenantRecordStore } from './tenant-records.ts';
 import { tenantStore } from './tenants.ts';
@@ -50,12 +50,12 @@ function eventStore(db: Database, { removeOld: _removeOld, ...writes }: EventWri
     ...writes,
     ...eventPages(db),
     get: (tenantId, id) => eventOf(db, tenantId, id),
-    facets: (tenantId, filter, limit, entries) => facets(db, tenantId, filter, limit, entries),
+    facets: (tenant, filter, limit, names, ms) => within(facets(db, tenant, filter, limit, names), ms),
     count: (tenantId, filter) => countFitting(db, tenantId, filter),
     series: (tenantId, request) => series(db, tenantId, request),
     seriesTotals: (tenantId, scope, limit) => seriesTotals(db, tenantId, scope, limit),
     rankedSeries: (tenantId, request, limit) => rankedSeries(db, tenantId, request, limit),
-    histogram: (tenantId, filter, bucketMs) => histogram(db, tenantId, filter, bucketMs),
+    histogram: (tenant, filter, bucketMs, ms) => within(histogram(db, tenant, filter, bucketMs), ms),
     counts: (...request) => counts(db, ...request),
     countReceived: (tenantId, before) => countReceived(db, tenantId, before),
     listArrivals: (tenantId, after, limit) => arrivals(db, tenantId, after, limit),

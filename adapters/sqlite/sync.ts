@@ -1,5 +1,6 @@
 // The shape of the store on its own thread: the port's methods without promises. No behaviour except running steps.
 import type { EventStore, IngestResult } from '../../src/event/port.ts';
+import { maxSearchMs, searchTimeout } from '../../src/event/record.ts';
 import type { JobTable } from '../../src/shared/ports/job-table.ts';
 import type { Store } from '../../src/shared/ports/store.ts';
 import type { EncodedBatch } from './events/encode.ts';
@@ -53,6 +54,17 @@ export type Stores = {
 /** True for a result that is still to be worked out in steps. */
 export const isSteps = (result: unknown): result is Steps<unknown> =>
   typeof result === 'object' && result !== null && typeof (result as Steps<unknown>).next === 'function';
+
+/** The same steps, within a time. @throws HubError search_timeout after about `budgetMs` */
+export function* within<R>(steps: Steps<R>, budgetMs = maxSearchMs): Steps<R> {
+  const began = performance.now();
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (performance.now() - began > budgetMs) throw searchTimeout();
+    yield;
+  }
+}
 
 /** Runs to the end at once. */
 export function finish<R>(result: R | Steps<R>): R {

@@ -185,17 +185,25 @@ export interface EventStore {
    * Here and below the sample run is left out. How often each value of the fields that lists are narrowed by occurs
    * among the events that fit; at most `limit` values each.
    * @param entries contracts by their other names: an event counts once for its contract
+   * @param budgetMs here and in `histogram`, the store ends with search_timeout what takes longer than about this time;
+   *   absent: `maxSearchMs`
    */
   facets(
     tenantId: string,
     filter: EventFilter,
     limit: number,
     entries?: ContractNames['entries'],
+    budgetMs?: number,
   ): Promise<Facets>;
   /** Number of events that fit. */
   count(tenantId: string, filter: EventFilter): Promise<number>;
   /** Buckets that hold events, in order; `until` exclusive. */
-  histogram(tenantId: string, filter: EventFilter, bucketMs: number): Promise<readonly HistogramBucket[]>;
+  histogram(
+    tenantId: string,
+    filter: EventFilter,
+    bucketMs: number,
+    budgetMs?: number,
+  ): Promise<readonly HistogramBucket[]>;
   /**
    * Counts by bucket for each of the values, in their order. An event counts once for each of its values, by its first
    * verdict; a contract's are those that the event or a later report names. An empty text is no value.

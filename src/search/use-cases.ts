@@ -1,6 +1,6 @@
 // Things of a tenant by the beginning of their names, or by their ids: those that the caller may read. Keeps
 // promise P72.
-import type { RegistrationSummary } from '../agent/record.ts';
+import type { AgentPlace, RegistrationSummary } from '../agent/record.ts';
 import type { Bundles } from '../bundle/use-cases/bundles.ts';
 import type { Keys } from '../key/use-cases.ts';
 import { holdsRole, mayListPeople, seesAgent, seesEnv, visibleEnvOf, visibleEnvs } from '../shared/access.ts';
@@ -26,8 +26,10 @@ const maxNames = 20_000;
 const namesAtOnce = 1_000;
 /** Time for events that only their sender knows by the id, in milliseconds: a search of all events takes seconds. */
 const callBudgetMs = 30;
-/** Agents that contain the search, and as many that contain its longest word. */
+/** Visible agents that contain the search, and as many that contain its longest word. */
 const maxAgents = 200;
+/** Agents that are read at most for each of both, where the principal may not see all. */
+const maxLookedAt = 20_000;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 const thing = (type: ThingType, id: string, name: string, hint = ''): Thing => ({ type, id, name, hint });
@@ -73,19 +75,37 @@ const agentThings = (principal: Principal, names: readonly AgentName[]): readonl
         : thing('agent', agentId, displayName, agentId);
     });
 
+/** The first agents that contain the text, of those that the principal sees. */
+async function agentsWith(
+  { store }: Ports,
+  principal: Principal,
+  search: string,
+): Promise<readonly RegistrationSummary[]> {
+  const visibleAgents: RegistrationSummary[] = [];
+  let after: AgentPlace | null = null;
+  for (let looked = 0; looked < maxLookedAt; ) {
+    const limit = looked === 0 ? maxAgents : namesAtOnce;
+    const query = { order: 'agentId', descending: false, limit, after, search } as const;
+    const { items, more }: Page<RegistrationSummary> = await store.agents.search(principal.tenantId, query);
+    visibleAgents.push(...items.filter((agent) => seesAgent(principal, agent)));
+    looked += items.length;
+    const last = items.at(-1);
+    if (!more || !last || visibleAgents.length >= maxAgents) break;
+    after = { agentId: last.agentId, at: 0 };
+  }
+  return visibleAgents.slice(0, maxAgents);
+}
+
 /** Ids with one prefix share its words, so the whole text narrows a fleet further than a word of it. */
 async function agents(
-  { store }: Ports,
+  ports: Ports,
   principal: Principal,
   { longest }: NameSearch,
   text: string,
 ): Promise<readonly Thing[]> {
-  const order = { order: 'agentId', descending: false, limit: maxAgents, after: null } as const;
   const texts = text.length === longest.length ? [longest] : [text, longest];
-  const pages = await Promise.all(
-    texts.map((search) => store.agents.search(principal.tenantId, { ...order, search })),
-  );
-  const byId = new Map(pages.flatMap(({ items }) => items).map((agent) => [agent.agentId, agent]));
+  const pages = await Promise.all(texts.map((search) => agentsWith(ports, principal, search)));
+  const byId = new Map(pages.flat().map((agent) => [agent.agentId, agent]));
   return agentThings(principal, [...byId.values()]);
 }
 

@@ -1,5 +1,5 @@
 // The fleet by bundle and environment, and agents that run another document than they should, the longest first.
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { agentStreamsOf } from '../../src/hub/agent-streams.ts';
 import { streamHandlers } from '../../src/hub/api/stream-handlers.ts';
 import { settled } from '../clock.ts';
@@ -63,6 +63,45 @@ it('counts connected agents by bundle, environment and version, with the longest
   const rest = await t.call('listAgents', { query: { ...drifting, cursor } }, user);
   expect(rest.body.map(({ agent_id }) => agent_id)).toEqual(['c']);
   expect(rest.headers['X-Next-Cursor']).toBeUndefined();
+});
+
+describe('of more agents than a page looks at', () => {
+  /** Puts portions of agents that never connected before those of the store; each takes `ms`. */
+  function fillBefore(portions: number, ms: number): void {
+    const { agents } = t.hub.store;
+    const search = agents.search.bind(agents);
+    let read = 0;
+    vi.spyOn(agents, 'search').mockImplementation(async (tenantId, query) => {
+      t.clock.advance(ms);
+      if (read++ >= portions) return search(tenantId, { ...query, after: null });
+      const { items } = await search(tenantId, { ...query, after: null });
+      const [one] = items;
+      if (!one) throw new Error('no agent is registered');
+      const fillers = Array.from({ length: 500 }, (_, i) => ({ ...one, agentId: `0-${read}-${i}` }));
+      return { items: fillers, more: true };
+    });
+  }
+
+  beforeEach(async () => {
+    const { revisionHash } = await deploy(t, user, 'shop', '1');
+    await connect(agent('z'), { bundle_name: 'shop', policy_version: revisionHash });
+    await deploy(t, user, 'shop', '2');
+  });
+  const drifting = () => t.call('listAgents', { query: { sort: 'drift_since' } }, user);
+
+  it('finds the drift of the last agent', async () => {
+    fillBefore(25, 1);
+    const { body, headers } = await drifting();
+    expect(body.map(({ agent_id }) => agent_id)).toEqual(['z']);
+    expect(headers['X-Search-Complete']).toBe('true');
+  });
+
+  it('ends after six seconds, and marks its list as incomplete', async () => {
+    fillBefore(25, 1_000);
+    const { body, headers } = await drifting();
+    expect(body).toEqual([]);
+    expect(headers['X-Search-Complete']).toBe('false');
+  });
 });
 
 it('lists one environment alone, with its bundles and its agents without one', async () => {

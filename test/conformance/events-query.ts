@@ -135,6 +135,107 @@ export function eventsQueryContract(name: string, open: Open): void {
       );
     };
 
+    /** Stores events without payloads, and compares what the store and the language find. */
+    async function expectSame(names: readonly Partial<EventInput>[], queries: readonly string[]) {
+      const { events: store } = shared.get();
+      const tenantId = uuid();
+      await store.ingest(
+        aBatch(
+          tenantId,
+          names.map((one) => anEvent({ payload: null, ...one })),
+        ),
+      );
+      const all = await readAll(shared.get(), tenantId);
+      expect(all).toHaveLength(names.length);
+      for (const text of queries) {
+        const filter = narrowedByQuery({ env: null, query: queryOf(text) });
+        const { events } = await store.search(tenantId, filter, 1000, null);
+        const expected = matching(all, text);
+        expect(events, JSON.stringify(text)).toEqual(expected);
+        if (!queryTest(queryOf(text)).needsPayload)
+          expect(await store.count(tenantId, filter), JSON.stringify(text)).toBe(expected.length);
+      }
+    }
+
+    it('compares searched words with the names themselves, whatever their letters are in JSON', async () => {
+      const names = ['corp\\svc', 'say "hi"', 'tab\there', 'nul\u0000byte', '\u0001first', 'plain'];
+      const words = names.map((one) => `"${one.replace(/[\\"]/g, '\\$&')}"`);
+      await expectSame(
+        names.flatMap((one) => [
+          { agentId: one },
+          { toolName: one },
+          { callId: one },
+          { callId: uuid(), givenCallId: `given ${one}` },
+        ]),
+        [
+          ...words,
+          'corp\\svc',
+          'CORP\\s*',
+          ...words.map((one) => `call:${one}`),
+          'call:*corp\\s*',
+          'call:*nul\u0000*',
+        ],
+      );
+    });
+
+    it('judges the names themselves by wildcards, however the store keeps them', async () => {
+      const names = [
+        '\u0001alpha',
+        '\u0001be"ta',
+        'be\ud83dta\n',
+        'be\\nta',
+        'beta\n',
+        'beta',
+        'nul\u0000beta',
+      ];
+      const globs = [
+        '*',
+        '*alpha',
+        '*ta',
+        '*n*',
+        '*u*',
+        '*\\*',
+        'be*ta',
+        '\u0001*',
+        '*\n',
+        'nul\u0000*',
+        '*0*1*',
+      ];
+      await expectSame(
+        names.flatMap((one) => [
+          { agentId: one },
+          { toolName: one },
+          { payload: { decision_name: one, policy_version: one } },
+        ]),
+        ['agent', 'tool', 'contract', 'version'].flatMap((field) =>
+          globs.flatMap((glob) => [`${field}:${glob}`, `-${field}:${glob}`]),
+        ),
+      );
+    });
+
+    it('looks for a thousand versions and contracts at once', async () => {
+      const { events: store } = shared.get();
+      const tenantId = uuid();
+      const payload = { policy_version: 'hash-7', decision_name: 'entry-7' };
+      await store.ingest(aBatch(tenantId, [anEvent({ payload }), anEvent({ payload: null })]));
+      const values = (name: string, first: number) =>
+        Array.from({ length: 1_100 }, (_, i) => ({ text: `${name}-${first + i}`, isQuoted: true }));
+      for (const [field, name] of [
+        ['version', 'hash'],
+        ['contract', 'entry'],
+      ] as const) {
+        for (const [first, matches] of [
+          [0, 1],
+          [5_000, 0],
+        ] as const) {
+          const [term] = queryOf(`${field}:any`).terms;
+          const query = { terms: term ? [{ ...term, values: values(name, first) }] : [] };
+          expect((await store.search(tenantId, { env: null, query }, 10, null)).events).toHaveLength(matches);
+          expect(await store.count(tenantId, { env: null, query })).toBe(matches);
+        }
+      }
+    });
+
     it('looks once at a name, however many wildcards a query has', async () => {
       const { events: store } = shared.get();
       const tenantId = uuid();
@@ -206,6 +307,25 @@ export function eventsQueryContract(name: string, open: Open): void {
           expect(parts, `${text} by ${limit}`).toEqual(expected.map(countableEventOf));
         }
       }
+    });
+
+    it('ends a count that takes longer than its time, and never answers a part of it', async () => {
+      const { tenantId, all } = await dataOf();
+      const { events: store } = shared.get();
+      const ended: unknown[] = [];
+      const note = (error: unknown) => void ended.push(error);
+      const filter = { env: null, query: queryOf('tool:r*') };
+      const expected = matching(all, 'tool:r*').length;
+      for (const budgetMs of [-1, 0.001, 6_000]) {
+        const facets = await store.facets(tenantId, filter, 50, undefined, budgetMs).catch(note);
+        if (facets) expect(facets.events).toBe(expected);
+        const buckets = await store.histogram(tenantId, filter, 60_000, budgetMs).catch(note);
+        const sum = buckets?.reduce((n, one) => n + one.allowed + one.denied + one.pending + one.observed, 0);
+        if (buckets) expect(sum).toBe(expected);
+      }
+      for (const error of ended) expect(error).toMatchObject({ code: 'search_timeout' });
+      // A store on a server may answer within a millisecond.
+      if (name.startsWith('sqlite')) expect(ended.length).toBeGreaterThanOrEqual(2);
     });
 
     it('counts by terms that counted parts decide', async () => {

@@ -2,6 +2,7 @@
 // from there. Here each look of the store takes 50 ms and reads one batch.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { EventStore } from '../../src/event/port.ts';
+import { searchTimeout } from '../../src/event/record.ts';
 import { Streamed } from '../../src/http/contract/call.ts';
 import { makeHub, type TestHub, type UserCaller } from '../harness.ts';
 
@@ -106,6 +107,35 @@ it('count facets and buckets down to the time in the header', async () => {
   expect(sum).toBeGreaterThan(0);
   expect(sum).toBe(countAfter(searchedTo(histogram.headers)));
   for (const headers of [facets.headers, histogram.headers]) expect(headers['X-Next-Cursor']).toBeUndefined();
+});
+
+it('count by terms that need no payload down to the time in the header', async () => {
+  const { events } = t.hub.store;
+  const facetsOf = vi.spyOn(events, 'facets').mockRejectedValue(searchTimeout());
+  const histogramOf = vi.spyOn(events, 'histogram').mockRejectedValue(searchTimeout());
+  const query = { q: 'verdict:denied', budget_ms: '300' };
+  const after = (at: number) => names.filter((name) => (timeOf[name] ?? 0) > at).length;
+  const facets = await t.call('eventFacets', { query }, user);
+  expect(facets.headers).toMatchObject({ 'X-Search-Complete': 'false' });
+  expect(facets.body.total).toBeGreaterThan(0);
+  expect(facets.body.total).toBe(after(searchedTo(facets.headers)));
+  const histogram = await t.call('eventHistogram', { query: { ...query, ...range() } }, user);
+  expect(histogram.headers).toMatchObject({ 'X-Search-Complete': 'false' });
+  const sum = histogram.body.reduce((total, { denied }) => total + denied, 0);
+  expect(sum).toBe(after(searchedTo(histogram.headers)));
+  // Half of the time is for the store's own count.
+  expect(facetsOf.mock.lastCall?.[4]).toBe(150);
+  expect(histogramOf.mock.lastCall?.[3]).toBe(150);
+});
+
+it('list by terms that need no payload within their budget, and count all without a query', async () => {
+  const { events } = t.hub.store;
+  const facets = vi.spyOn(events, 'facets');
+  await page({ q: 'verdict:denied' });
+  expect(vi.mocked(events.search).mock.lastCall?.[5]).toBe(50);
+  const { body } = await t.call('eventFacets', { query: {} }, user);
+  expect(body.total).toBe(names.length);
+  expect(facets.mock.lastCall?.[4]).toBeUndefined();
 });
 
 it('refuse other budgets', async () => {

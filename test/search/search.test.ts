@@ -100,6 +100,11 @@ it('finds an agent by its id, or by its beginning, among more of one prefix than
   );
   const elsewhere: UserCaller = { ...fleet, roles: [{ role: 'admin', env: 'staging' }] };
   expect(await found('worker-0444', elsewhere)).toEqual([]);
+  const event = { agent_id: 'worker-zebra', tool_name: 'x', verdict: 'call_allowed' };
+  const stagingKey = { ...t.key(fleet, 'staging'), agentId: 'worker-zebra' };
+  await t.call('ingestEvents', { body: { events: [event] } }, stagingKey);
+  // The 500 that the person does not see come first.
+  expect(await found('work', elsewhere)).toEqual([['agent', 'worker-zebra']]);
 });
 
 it('finds records by their ids, in the environments that the person sees', async () => {

@@ -109,6 +109,8 @@ export class PageInOrder {
       const next = this.#waiting.at(-1);
       if (!next || (before && this.#order(next.key, before) > 0)) return false;
       this.#waiting.pop();
+      // A segment comes again in a walk once a removal has taken its newest event.
+      if (this.#last && this.#order(next.key, this.#last) <= 0) continue;
       this.#occupied++;
       this.#last = next.key;
       const event = next.read();

@@ -37,13 +37,34 @@ function valueMarks({ values }: QueryTerm): readonly string[] | null {
   return marks.includes(null) ? null : (marks as readonly string[]);
 }
 
-const tests: { readonly [field: string]: string } = {
-  verdict: 'instr(tallies, ?) > 0',
-  tool: 'instr(tallies, ?) > 0',
-  mode: 'instr(tallies, ?) > 0',
-  contract: '(instr(names, ?) > 0 OR outcomes > 0)',
-  version: 'instr(versions, ?) > 0',
+/** Columns whose JSON the marks of a field are in. */
+const columns: { readonly [field: string]: string } = {
+  verdict: 'tallies',
+  tool: 'tallies',
+  mode: 'tallies',
+  contract: 'names',
+  version: 'versions',
 };
+
+/** Marks that a test names one by one. SQLite bounds the depth of an expression and the number of its parameters. */
+const maxNamedMarks = 8;
+
+interface Test {
+  readonly sql: string;
+  readonly params: readonly string[];
+}
+
+/** True if a column contains one of these texts. */
+function containsAny(column: string, texts: readonly string[]): Test {
+  const params = [...new Set(texts)];
+  if (params.length <= maxNamedMarks)
+    return { sql: `(${params.map(() => `instr(${column}, ?) > 0`).join(' OR ')})`, params };
+  const sql = `EXISTS (SELECT 1 FROM json_each(?) AS mark WHERE instr(${column}, mark.value) > 0)`;
+  return { sql, params: [JSON.stringify(params)] };
+}
+
+/** True for an agent whose text is kept as JSON (database.ts): a part of its id may stand there with escapes. */
+const isKeptAsJson = 'unicode(agent) = 1';
 
 /** Adds the tests of a query's terms to those of a walk. */
 export function addQueryTests({ terms }: Query, add: (sql: string, ...values: SqlValue[]) => void): void {
@@ -55,11 +76,14 @@ export function addQueryTests({ terms }: Query, add: (sql: string, ...values: Sq
     } else if (field === 'agent') {
       const literals = values.map(literalOf);
       if (!literals.every((text) => text !== '' && isWellFormed(text))) continue;
-      add(`(${literals.map(() => 'instr(agent, ?) > 0').join(' OR ')})`, ...literals);
+      const { sql, params } = containsAny('agent', literals);
+      add(`(${sql} OR ${isKeptAsJson})`, ...params);
     } else {
-      const test = Object.hasOwn(tests, field) ? tests[field] : undefined;
-      const marks = test === undefined ? null : field === 'verdict' ? verdictMarks(term) : valueMarks(term);
-      if (marks) add(`(${marks.map(() => test).join(' OR ')})`, ...marks);
+      const column = Object.hasOwn(columns, field) ? columns[field] : undefined;
+      const marks = column === undefined ? null : field === 'verdict' ? verdictMarks(term) : valueMarks(term);
+      if (column === undefined || marks === null) continue;
+      const { sql, params } = containsAny(column, marks);
+      add(field === 'contract' ? `(${sql} OR outcomes > 0)` : sql, ...params);
     }
   }
 }

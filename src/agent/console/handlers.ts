@@ -90,12 +90,14 @@ export const agents: Handlers<typeof agentRoutes> = {
         coverage: counts ? coverageRecord.render('console', counts) : null,
       };
     });
-    return new List(rendered, (sent) => {
+    const next = (sent: number) => {
       const place = page.next(sent);
       return (
         place && { cursor: sealCursor(hub, scope, JSON.stringify([sort, place.at, place.agentId])), limit }
       );
-    });
+    };
+    const headers = sort === 'drift_since' ? { 'X-Search-Complete': String(page.isComplete) } : {};
+    return new List(rendered, next, { headers });
   },
 
   async agentStatus(hub, { query }, caller) {

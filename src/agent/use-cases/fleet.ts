@@ -71,6 +71,8 @@ export interface FleetPage {
    * or empty, before the end.
    */
   next(sent: number): AgentPlace | null;
+  /** False if the time ran out before all agents were looked at. Only lists by drift are cut. */
+  readonly isComplete: boolean;
 }
 
 export interface AgentStreamList {
@@ -83,6 +85,8 @@ export interface AgentStreamList {
 const portion = 500;
 /** Registrations looked at for one page: what no filter of the store decides is decided here. */
 const maxLookedAt = 10_000;
+/** A list by drift looks at all registrations in this time. Milliseconds. */
+const maxDriftMs = 6_000;
 /** Deployments looked at for the version of an agent that drifts. */
 const maxDeployments = 200;
 /** Bundles of a page whose deployments are looked at. */
@@ -186,6 +190,7 @@ export class Fleet {
     const agents = await this.#withVersions(tenantId, listedAgents);
     return {
       agents,
+      isComplete: true,
       next(sent) {
         const last = agents[sent - 1];
         if (last && (sent < agents.length || matchingAgents.length > limit))
@@ -283,11 +288,12 @@ export class Fleet {
   }
 
   async #listByDrift(principal: Principal, query: FleetQuery): Promise<FleetPage> {
-    const { agents: registrations } = this.#ports.store;
+    const { clock, store } = this.#ports;
     const { tenantId } = principal;
     const drifting: { readonly agent: DescribedAgent; readonly place: AgentPlace }[] = [];
     let after: AgentPlace | null = null;
-    for (let looked = 0; looked < maxLookedAt; looked += portion) {
+    let isComplete = false;
+    for (const end = clock.monotonic() + maxDriftMs; clock.monotonic() < end; ) {
       const request = {
         order: 'agentId',
         descending: false,
@@ -295,7 +301,7 @@ export class Fleet {
         limit: portion,
         after,
       } as const;
-      const { items, more }: Page<RegistrationSummary> = await registrations.search(tenantId, request);
+      const { items, more }: Page<RegistrationSummary> = await store.agents.search(tenantId, request);
       for (const agent of await this.#describe(principal, items, query.env)) {
         const at = agent.state?.driftSince ?? null;
         if (at === null || (agent.env !== null && !seesEnv(principal, agent.env)) || !fits(agent, query))
@@ -303,6 +309,7 @@ export class Fleet {
         drifting.push({ agent, place: { agentId: agent.registration.agentId, at } });
       }
       const last = items.at(-1);
+      isComplete = !more || !last;
       if (!more || !last) break;
       after = { agentId: last.agentId, at: 0 };
     }
@@ -314,7 +321,8 @@ export class Fleet {
       tenantId,
       page.map(({ agent }) => agent),
     );
-    return { agents, next: (sent) => (sent < rest.length ? (page[sent - 1]?.place ?? null) : null) };
+    const next = (sent: number) => (sent < rest.length ? (page[sent - 1]?.place ?? null) : null);
+    return { agents, isComplete, next };
   }
 }
 

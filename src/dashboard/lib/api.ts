@@ -88,6 +88,8 @@ export interface Page<R> {
   readonly nextOffset?: string | null;
   /** Of a search that its time limit ended: the time down to which the hub has searched. */
   readonly searchedTo?: string;
+  /** False if the time ran out before the hub looked at everything. */
+  readonly isComplete: boolean;
 }
 
 interface AnyInput extends Condition {
@@ -195,8 +197,9 @@ export async function answerOf<R>(
       (reply as { readonly next_cursor?: string | null } | null)?.next_cursor ??
       null;
     const searchedTo = response.headers.get('x-searched-to');
-    const isCut = response.headers.get('x-search-complete') === 'false' && searchedTo !== null;
-    return { reply, next, nextOffset: fromLink(response, 'offset'), ...(isCut ? { searchedTo } : {}) };
+    const isComplete = response.headers.get('x-search-complete') !== 'false';
+    const page = { reply, next, nextOffset: fromLink(response, 'offset'), isComplete };
+    return isComplete || searchedTo === null ? page : { ...page, searchedTo };
   }
   throw errorOf(response, text);
 }

@@ -17,11 +17,13 @@ import { narrowedByQuery } from '../rules/query/narrow.ts';
 import { createQueryReader, type QueryReader } from './query-text.ts';
 import { type CountProgress, createEventScans, type EventScans } from './scans.ts';
 
+type CountedBuckets = { readonly buckets: readonly HistogramBucket[] } & CountProgress;
+
 export interface EventSearches {
   /**
    * A page, newest first by default.
    * @param from the cursor of the page before; null: from the first
-   * @param budgetMs bounds a search whose query reads payloads
+   * @param budgetMs bounds a search with a query, here and in the counts
    * @throws HubError forbidden, search_timeout, too_busy
    */
   search(
@@ -38,19 +40,19 @@ export interface EventSearches {
   get(principal: Principal, id: string): Promise<StoredEvent>;
   /**
    * The 50 most frequent values of each facet; entries of one contract count as the contract.
-   * @throws HubError forbidden, search_timeout
+   * @throws HubError forbidden, search_timeout, too_busy
    */
   facets(principal: Principal, filter: EventFilter, budgetMs?: number): Promise<Facets & CountProgress>;
   /**
    * Counts per bucket, in order; those without events are left out.
-   * @throws HubError forbidden, unprocessable (too many buckets), search_timeout
+   * @throws HubError forbidden, unprocessable (too many buckets), search_timeout, too_busy
    */
   histogram(
     principal: Principal,
     filter: EventFilter & { readonly since: number; readonly until: number },
     bucketSeconds: number,
     budgetMs?: number,
-  ): Promise<{ readonly buckets: readonly HistogramBucket[] } & CountProgress>;
+  ): Promise<CountedBuckets>;
   /**
    * The filter, in which the id of a contract of the library also stands for its other entries in documents. Pages and
    * counts take filters as they are.
@@ -82,6 +84,8 @@ export function eventsSeenBy<F extends EventFilter>(principal: Principal, filter
 }
 
 const defaultBudgetMs = 1_000;
+/** The part of a count's time that is kept for a scan. Milliseconds. */
+const maxScanMs = 250;
 
 const readsPayloads = ({ query }: EventFilter): boolean =>
   query !== undefined && queryTest(query).needsPayload;
@@ -109,7 +113,8 @@ class QuerySearches implements EventSearches {
   ): Promise<EventPage> {
     const visible = narrowedByQuery(eventsSeenBy(principal, filter));
     if (readsPayloads(visible)) return this.#scans.search(principal, visible, limit, from, budgetMs);
-    return this.#ports.store.events.search(principal.tenantId, visible, limit, from, order);
+    const storeBudgetMs = visible.query === undefined ? undefined : budgetMs;
+    return this.#ports.store.events.search(principal.tenantId, visible, limit, from, order, storeBudgetMs);
   }
 
   async withEntries<F extends EventFilter>({ tenantId }: Principal, filter: F): Promise<F> {
@@ -155,9 +160,12 @@ class QuerySearches implements EventSearches {
   ): Promise<Facets & CountProgress> {
     const visible = narrowedByQuery(eventsSeenBy(principal, filter));
     const entries = await this.#ports.rulings.entries(principal.tenantId);
-    return readsPayloads(visible)
-      ? this.#scans.facets(principal, visible, { limit: facetLimit, entries, budgetMs })
-      : this.#ports.store.events.facets(principal.tenantId, visible, facetLimit, entries);
+    const scan = (scanMs: number) =>
+      this.#scans.facets(principal, visible, { limit: facetLimit, entries, budgetMs: scanMs });
+    if (readsPayloads(visible)) return scan(budgetMs);
+    return this.#counted<Facets & CountProgress>(visible, budgetMs, scan, (storeMs) =>
+      this.#ports.store.events.facets(principal.tenantId, visible, facetLimit, entries, storeMs),
+    );
   }
 
   async histogram(
@@ -165,7 +173,7 @@ class QuerySearches implements EventSearches {
     filter: EventFilter & { readonly since: number; readonly until: number },
     bucketSeconds: number,
     budgetMs: number = defaultBudgetMs,
-  ): Promise<{ readonly buckets: readonly HistogramBucket[] } & CountProgress> {
+  ): Promise<CountedBuckets> {
     const { since, until } = filter;
     const visible = narrowedByQuery(eventsSeenBy(principal, filter));
     const bucketMs = bucketSeconds * 1000;
@@ -182,8 +190,28 @@ class QuerySearches implements EventSearches {
         `bucket_seconds below ${narrow} need a time range of at most 2 hours. Choose a shorter range or larger buckets.`,
       );
     }
-    if (readsPayloads(visible)) return this.#scans.histogram(principal, visible, bucketMs, budgetMs);
-    return { buckets: await this.#ports.store.events.histogram(principal.tenantId, visible, bucketMs) };
+    const scan = (scanMs: number) => this.#scans.histogram(principal, visible, bucketMs, scanMs);
+    if (readsPayloads(visible)) return scan(budgetMs);
+    return this.#counted<CountedBuckets>(visible, budgetMs, scan, async (storeMs) => ({
+      buckets: await this.#ports.store.events.histogram(principal.tenantId, visible, bucketMs, storeMs),
+    }));
+  }
+
+  /** The store's whole count. For a query that takes it too long, a scan counts the newest events in the time left. */
+  async #counted<R>(
+    { query }: EventFilter,
+    budgetMs: number,
+    scan: (scanMs: number) => Promise<R>,
+    count: (storeMs: number | undefined) => Promise<R>,
+  ): Promise<R> {
+    if (query === undefined) return count(undefined);
+    const scanMs = Math.min(maxScanMs, budgetMs / 2);
+    try {
+      return await count(budgetMs - scanMs);
+    } catch (error) {
+      if (!(error instanceof HubError) || error.code !== 'search_timeout') throw error;
+      return scan(scanMs);
+    }
   }
 }
 

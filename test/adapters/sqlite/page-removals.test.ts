@@ -63,6 +63,28 @@ it('that go on after a pause show nothing that was removed in it', () => {
   expect(paused).toBeGreaterThan(3);
 });
 
+it('contain no event twice whose segment lost its newest event in the middle of the search', () => {
+  for (let stepsBefore = 0; stepsBefore < 40; stepsBefore++) {
+    const { db, tenantId, ingest, purge } = openEvents();
+    const event = (callId: string, agentId: string, ms: number) =>
+      anEvent({ callId, agentId, timestamp: t0 + ms });
+    ingest([event('gone', 'a', 1_000), event('stays', 'a', 0), event('too', 'a', 500)]);
+    for (let i = 1; i <= 20; i++) ingest([event(`other-${i}`, `b${i}`, i * 40)]);
+    let now = 0;
+    const { search } = eventPages(db, () => {
+      now += 10;
+      return now;
+    });
+    const steps = search(tenantId, { env: null }, 100, null, 'newest', 1e9);
+    for (let i = 0; i < stepsBefore; i++) steps.next();
+    purge(1);
+    const ids = readPage(finish(steps)).events.map(({ callId }) => callId);
+    expect([stepsBefore, ids.length]).toEqual([stepsBefore, new Set(ids).size]);
+    expect(ids).toEqual(expect.arrayContaining(['stays', 'too', 'other-1', 'other-20']));
+    db.close();
+  }
+});
+
 it('hold the bytes of their own events, and no body', () => {
   const { db, tenantId, ingest } = openEvents();
   ingest(

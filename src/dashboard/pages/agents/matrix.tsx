@@ -189,6 +189,8 @@ function CellParts({ name, cell }: { readonly name: string; readonly cell: Cell 
 const keys = ['agent', 'wanted', 'version', 'since', 'calls', 'seen'];
 const columns = agentColumns.filter(({ key }) => keys.includes(key));
 
+const cutNote = '. The search reached its time limit, so agents may be missing';
+
 /**
  * The connected agents that run the version in the address, those that are out of date for longest first. Only a list
  * by `drift_since` contains agents that are out of date alone, so an empty one means that the version is current.
@@ -212,6 +214,7 @@ function RunningAgents({ matrix }: { readonly matrix: Matrix | undefined }): JSX
   const all = usePages('listAgents', input({}), { enabled: enabled && isPlain });
   const agents = isPlain ? all : behind;
   const rows = usePageRows(agents, ({ reply }) => reply);
+  const isCut = agents.data?.pages.some(({ isComplete }) => !isComplete) ?? false;
   if (!isOpen) return null;
   const listed = rows.find(({ version: number }) => number !== null)?.version;
   const versionName = version ? nameOf(version) : listed ? `v${listed}` : 'this version';
@@ -231,7 +234,7 @@ function RunningAgents({ matrix }: { readonly matrix: Matrix | undefined }): JSX
             onEnd={() => {
               if (rows.length < maxRows) readOn(agents);
             }}
-            bar={loadedText(rows.length, 'agent', agents.hasNextPage)}
+            bar={`${loadedText(rows.length, 'agent', agents.hasNextPage)}${isCut ? cutNote : ''}`}
             columns={columns}
             keyOf={(row) => row.agent_id}
             linkOf={(row) => linkTo.agent(row.agent_id)}
