@@ -88,6 +88,8 @@ export class EraBridge {
 
   send(message: Message): void {
     if (message.kind === 'request' && message.method === 'tools/list') this.#listRequests.add(message.id);
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+      this.#listRequests.delete(message.params.requestId as Id);
     const isGreeting = message.kind === 'request' && message.method === 'initialize';
     const isModern = message.kind === 'request' && eraOf(message).isModern;
     if (isGreeting && !isModern && this.#isClientModern && !this.#options.isShared) this.#startAnew();
