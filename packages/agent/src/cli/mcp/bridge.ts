@@ -57,7 +57,7 @@ export class EraBridge {
   /** Messages of the client while its first one is answered; null: none is. */
   #queue: Message[] | null = null;
   #isClientModern = false;
-  /** Aborted when the client starts anew: what was under way must not touch the next server's translation. */
+  /** Aborted when the client changes to the handshake: what was under way must not touch the next server's translation. */
   #opening = new AbortController();
   /** The server may end for a request of the other era. */
   #isProbing = false;
@@ -148,7 +148,7 @@ export class EraBridge {
 
   /** The client changed to the handshake: the server must not know it from before. */
   #startAnew(): void {
-    this.#opening.abort(new Error('the client started anew'));
+    this.#opening.abort(new Error('the client changed to the handshake'));
     this.#opening = new AbortController();
     this.#isProbing = false;
     this.#awaited.clear();

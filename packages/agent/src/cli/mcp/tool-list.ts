@@ -75,8 +75,8 @@ export class ToolList {
   }
 
   /**
-   * Resolves when there is a list that was requested after every change so far, or the server answers that it has none;
-   * after `patience` with the last whole list.
+   * Resolves when there is a list that was requested after every change so far, or the server has none. Resolves
+   * with the last whole list after `patience`.
    * @throws MessageError when the server does not answer
    */
   async ready(): Promise<void> {
