@@ -57,7 +57,7 @@ export class EraBridge {
   /** Messages of the client while its first one is answered; null: none is. */
   #queue: Message[] | null = null;
   #isClientModern = false;
-  /** Aborted when the client changes to the handshake: what was under way must not touch the next server's translation. */
+  /** Aborted when the client changes to the handshake: nothing from before may touch the next server. */
   #opening = new AbortController();
   /** The server may end for a request of the other era. */
   #isProbing = false;
