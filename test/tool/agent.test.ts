@@ -10,6 +10,7 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
+import type { ApprovalBackend } from '../../packages/agent/src/approvals.ts';
 import { pinsCommand } from '../../packages/agent/src/cli/pins.ts';
 import { listingFile, serverLabel } from '../../packages/agent/src/cli/proxy-pins.ts';
 import { writeWhole } from '../../packages/agent/src/files.ts';
@@ -60,13 +61,23 @@ const fetch = (async (address: string, init: { method: string; body?: string }) 
   }
 }) as unknown as typeof globalThis.fetch;
 
+/** Contracts that ask a person. */
+interface Questions {
+  readonly contracts?: string;
+  readonly request?: ApprovalBackend['request'];
+}
+
 interface Proxy {
   readonly session: Setting;
   readonly pins: ToolPins;
   readonly told: string[];
 }
 
-async function proxy(tools: readonly object[], over: Partial<ToolPinOptions> = {}): Promise<Proxy> {
+async function proxy(
+  tools: readonly object[],
+  over: Partial<ToolPinOptions> = {},
+  { contracts = noContracts, request }: Questions = {},
+): Promise<Proxy> {
   const told: string[] = [];
   let session: Setting | null = null;
   const pins = new ToolPins({
@@ -83,7 +94,7 @@ async function proxy(tools: readonly object[], over: Partial<ToolPinOptions> = {
   });
   await pins.start();
   session = new Setting(
-    noContracts,
+    contracts,
     ({ method }) =>
       method === 'tools/list'
         ? { result: { tools: session?.tools } }
@@ -97,7 +108,7 @@ async function proxy(tools: readonly object[], over: Partial<ToolPinOptions> = {
               },
             }
           : ok(),
-    { pins },
+    { pins, ...(request ? { approvals: { request } } : {}) },
   );
   session.tools = tools;
   await session.greet();
@@ -165,6 +176,45 @@ describe('with a hub', () => {
     // A return to an accepted definition needs nobody.
     changeTools(first, [read, write]);
     expect(await answer(first, 'read')).toBe('done');
+  });
+
+  it('a call that waits for a person is refused when its tool changes before the approval', async () => {
+    await mode('hold');
+    let approve: () => void = () => {};
+    const decision = new Promise<void>((resolve) => {
+      approve = resolve;
+    });
+    const first = await proxy(
+      [read, write],
+      {},
+      {
+        contracts: rules(
+          '{ id: ask, type: pre, tool: read, when: { tool.name: { exists: true } }, then: { effect: approve, message: "read?" } }',
+        ),
+        request: async () => ({
+          id: '1',
+          outcome: async () => {
+            await decision;
+            return { status: 'approved', proceed: true, decidedBy: 'ann', reason: null };
+          },
+        }),
+      },
+    );
+    first.session.call(1, 'read');
+    await until(
+      () => first.session.guard.events.events.at(-1)?.action === 'call_approval_requested',
+      'the question',
+    );
+    changeTools(first, [changedRead, write]);
+    await until(() => first.session.listings === 2, 'the second list');
+    approve();
+    const { result } = (await first.session.answered(1)) as { result: { content: { text: string }[] } };
+    expect(result.content[0]?.text).toContain('tool_definition_changed');
+    expect(first.session.atServer.filter(({ method }) => method === 'tools/call')).toEqual([]);
+    expect(first.session.guard.events.last()).toMatchObject({
+      action: 'call_denied',
+      decision_name: 'tool_definition_changed',
+    });
   });
 
   it('a change is reported and permitted in observe, and a rejected definition stays away', async () => {

@@ -90,6 +90,12 @@ export interface QuestionDenial {
   readonly reason: string;
 }
 
+/** The caller's own reason against running a call. */
+export interface CallerRefusal {
+  readonly name: string;
+  readonly reason: string;
+}
+
 /** Options of a call beside tool, arguments and function. */
 export interface RunOptions<R> {
   /** Over the guard's principal. */
@@ -108,7 +114,9 @@ export interface RunOptions<R> {
    * Refuses the call before any limit, hook and contract, whatever the mode. `name` is what decided, in the record and
    * the error.
    */
-  readonly refusal?: { readonly name: string; readonly reason: string } | null;
+  readonly refusal?: CallerRefusal | null;
+  /** Called when a person has approved the call, because `refusal` may be hours old by then. */
+  readonly refusalAfterApproval?: () => Promise<CallerRefusal | null>;
   /** The caller's trace (`traceparent` of W3C Trace Context): the call's span is its child. Ignored if malformed. */
   readonly traceparent?: string;
   /** Ends the wait for an approval: the tool does not run, whatever the mode of the guard. */

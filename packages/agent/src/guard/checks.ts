@@ -159,6 +159,7 @@ const connectChecks: Checks<ConnectOptions> = {
 
 const runChecks: Checks<RunOptions<unknown>> = {
   refusal: orNull(anObject),
+  refusalAfterApproval: aFunction,
   principal: aPrincipal,
   environment: aText,
   sessionId: aText,

@@ -9,6 +9,7 @@ import {
   toolCallRefusal,
 } from '../rules/evaluate/limits.ts';
 import type { Decision } from '../rules/evaluate/live.ts';
+import type { CallerRefusal } from './call.ts';
 import type { RecordDetails } from './journal.ts';
 
 export interface Denial {
@@ -36,7 +37,7 @@ export function refusedByLimit(
 }
 
 /** The caller's own refusal, which holds in every mode. */
-export const refusedByCaller = (refusal: { readonly name: string; readonly reason: string }): Denial => ({
+export const refusedByCaller = (refusal: CallerRefusal): Denial => ({
   source: 'hook',
   ...refusal,
   isFinal: true,

@@ -169,8 +169,7 @@ export class GovernedCall<A extends object, R> {
     this.#counts = { ...this.#counts, ...(await this.#counters.read()) };
     if (rounds?.isStarted) return;
     if (refusal) return this.#deny(refusedByCaller(refusal));
-    const suspended = rounds?.question;
-    if (suspended) return this.#conclude(suspended.denial, suspended.outcome);
+    if (rounds?.question) return this.#conclude(rounds.question.denial, rounds.question.outcome);
     const { refused, question, shadows } = await this.#judgeAgain();
     this.#counts = this.#round.withOwnExecution(this.#counts);
     if (refused) return this.#deny(refused);
@@ -256,6 +255,8 @@ export class GovernedCall<A extends object, R> {
     const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
     await this.#record(action, { ...detailsOf(denial), conditions: [] });
     this.#round.isApproved = true;
+    const lateRefusal = await this.#options.refusalAfterApproval?.();
+    if (lateRefusal) return this.#deny(refusedByCaller(lateRefusal));
     const { refused, shadows } = await this.#judgeAgain();
     this.#counts = this.#round.withOwnExecution(this.#counts);
     if (refused) return this.#deny(refused);

@@ -189,6 +189,24 @@ describe('a modern client before an older server', () => {
   });
 });
 
+describe('a client that falls back to the handshake', () => {
+  it('keeps its session after the time of the request that an older server ignored', async () => {
+    const bridged = new Bridged((message) =>
+      message.method === 'server/discover' ? undefined : oldServer(message),
+    );
+    bridged.request(1, 'server/discover');
+    await bridged.sent('server/discover');
+    bridged.request(2, 'initialize', { protocolVersion: '2025-11-25', capabilities: {} }, false);
+    expect((await bridged.answered(2)).result).toEqual(introduction);
+    expect(bridged.clock.pending).toBe(0);
+    bridged.clock.advance(10_001);
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(bridged.atServer.filter(({ method }) => method === 'initialize')).toHaveLength(1);
+    bridged.request(3, 'tools/list', {}, false);
+    expect((await bridged.answered(3)).result).toEqual({});
+  });
+});
+
 describe('an older client before a server that ends at the handshake', () => {
   it('gets the error at once', async () => {
     const bridged = new Bridged(() => 'ends');

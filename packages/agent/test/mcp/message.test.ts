@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   MessageError,
   type Request,
+  readClientMessages,
   readMessages,
   readServerMessages,
   textOf,
@@ -47,6 +48,29 @@ describe('messages', () => {
     ['a method in other case', '{"id":1,"method":"Tool\u017f/call"}', -32600],
   ])('with %s are refused, and say to whom', (_name, text, code) => {
     expect(() => readMessages(text)).toThrow(expect.objectContaining({ code, id: 1 }));
+  });
+
+  it.each([
+    ['a member that is no message', '[{"id":1,"method":"a"},{"id":2,"method":7},3]', [1, 2, null], [-32600]],
+    [
+      'a member that can be read in two ways',
+      '[{"id":1,"method":"a"},{"id":2,"method":"b","method":"c"}]',
+      [1, 2],
+      [-32600],
+    ],
+    ['no member', '[]', [null], [-32600]],
+    ['an end in its middle', '[{"id":1,"method":"a"}', [null], [-32700]],
+  ])('of a client in a batch with %s are each answered', (_name, text, ids, codes) => {
+    const read = readClientMessages(text);
+    expect(read.map((one) => ('id' in one ? one.id : undefined))).toEqual(ids);
+    const errors = read.filter((one) => one instanceof MessageError);
+    expect([...new Set(errors.map(({ code }) => code))]).toEqual(codes);
+  });
+
+  it('of a client in a batch run beside a member that is none', () => {
+    const [first, second] = readClientMessages('[{"id":1,"method":"a"},{"id":2,"method":7}]');
+    expect(first).toMatchObject({ kind: 'request', id: 1, method: 'a' });
+    expect(second).toBeInstanceOf(MessageError);
   });
 
   it('of a server that can be read in two ways are answered by an error in their place', () => {

@@ -143,6 +143,22 @@ describe('a process', () => {
     expect(performance.now() - before).toBeLessThan(10_000);
   });
 
+  it('that ends does not fail a request that its client has cancelled', async () => {
+    const started: ConnectionEvents[] = [];
+    const one = connected(() => (events) => {
+      started.push(events);
+      return { send: () => {}, close: async () => {} };
+    });
+    one.server.send({ kind: 'request', id: 'hello', method: 'initialize', params: {} });
+    started[0]?.message({ kind: 'response', id: 'hello', result: introduction });
+    one.call(1, 'slow');
+    one.call(2, 'slow');
+    const params = { requestId: 1 };
+    one.server.send({ kind: 'notification', method: 'notifications/cancelled', params });
+    started[0]?.ended('ended');
+    expect(one.got.map((message) => message.kind === 'response' && message.id)).toEqual(['hello', 2]);
+  });
+
   it('that accepts the session after its restart and has ended by then gets no call', async () => {
     const sent: Message[][] = [];
     const started: ConnectionEvents[] = [];

@@ -516,6 +516,8 @@ describe('a server that ends', () => {
     await proxy.greet();
     proxy.say({ method: 'notifications/initialized' });
     await until(() => proxy.listings === 1);
+    // The list is complete: no call waits for it.
+    await new Promise((resolve) => setImmediate(resolve));
     proxy.end('ended (SIGKILL)');
     const isHeld = (count: number): boolean =>
       proxy.guard.events.filter('call_allowed').length === count &&

@@ -57,6 +57,8 @@ export class EraBridge {
   /** Messages of the client while its first one is answered; null: none is. */
   #queue: Message[] | null = null;
   #isClientModern = false;
+  /** Aborted when the client changes to the handshake: nothing from before may touch the next server. */
+  #opening = new AbortController();
   /** The server may end for a request of the other era. */
   #isProbing = false;
   /** The end of a server that never answered and is not started again; null: none. */
@@ -86,6 +88,8 @@ export class EraBridge {
 
   send(message: Message): void {
     if (message.kind === 'request' && message.method === 'tools/list') this.#listRequests.add(message.id);
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+      this.#listRequests.delete(message.params.requestId as Id);
     const isGreeting = message.kind === 'request' && message.method === 'initialize';
     const isModern = message.kind === 'request' && eraOf(message).isModern;
     if (isGreeting && !isModern && this.#isClientModern && !this.#options.isShared) this.#startAnew();
@@ -144,6 +148,10 @@ export class EraBridge {
 
   /** The client changed to the handshake: the server must not know it from before. */
   #startAnew(): void {
+    this.#opening.abort(new Error('the client changed to the handshake'));
+    this.#opening = new AbortController();
+    this.#isProbing = false;
+    this.#awaited.clear();
     this.#translation?.close();
     this.#translation = null;
     this.#queue = null;
@@ -212,18 +220,20 @@ export class EraBridge {
   /** The server's answer to `server/discover`; null: it does not speak the modern revision. */
   async #discover(meta: Fields): Promise<Fields | null> {
     const { clock } = this.#options;
+    const { signal } = this.#opening;
     this.#isProbing = true;
     const late = new AbortController();
     const probe = this.#ask('server/discover', { _meta: meta });
     const answer = await Promise.race([
       // A server that names the revision as one of its own is asked again.
       probe.then((first) => (namesModern(first) ? this.#ask('server/discover', { _meta: meta }) : first)),
-      sleep(clock, probeTimeout, late.signal).then(
+      sleep(clock, probeTimeout, AbortSignal.any([late.signal, signal])).then(
         () => null,
         () => null,
       ),
     ]);
     late.abort();
+    if (signal.aborted) return null;
     this.#isProbing = false;
     const result = fieldsOf(answer?.result);
     const { supportedVersions } = result;
@@ -255,12 +265,14 @@ export class EraBridge {
 
   async #openModern({ params }: Request): Promise<void> {
     const { eras, isShared } = this.#options;
+    const { signal } = this.#opening;
     const meta = fieldsOf(params._meta);
     const clientInfo = isShared ? ownInfo : (meta[clientInfoKey] ?? ownInfo);
     const capabilities = isShared ? allCapabilities : clientCapabilitiesOf(meta[clientCapabilitiesKey]);
     if (eras.modern !== false) {
       const own = envelope(clientInfo, capabilities);
       const discovery = await this.#discover(own);
+      if (signal.aborted) return;
       if (discovery) {
         eras.modern = true;
         this.#events.introduced(discovery);
@@ -269,6 +281,7 @@ export class EraBridge {
     }
     const greeting = { protocolVersion: '2025-11-25', capabilities, clientInfo };
     const { result, error } = await this.#ask('initialize', greeting);
+    if (signal.aborted) return;
     if (error) {
       eras.modern = null;
       return this.#giveUp(error);

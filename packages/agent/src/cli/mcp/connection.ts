@@ -90,6 +90,9 @@ export class McpServer {
 
   send(message: Message, declarations: readonly ParamDeclaration[] = []): void {
     if (this.#closed) return;
+    // Nobody waits for its answer.
+    if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+      this.#open.delete(message.params.requestId as Id);
     if (this.#waiting) return void this.#hold(this.#waiting, message, declarations);
     if (message.kind === 'request') {
       this.#open.add(message.id);

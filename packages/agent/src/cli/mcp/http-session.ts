@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../clock.ts';
 import type { EraBridge } from './bridge.ts';
+import { streamKeeper, writeMessage } from './event-stream.ts';
 import { codes, failureOf, type Id, type Message, textOf } from './message.ts';
 import { openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
@@ -11,8 +12,6 @@ import type { McpSession } from './session.ts';
 const maxHeld = 1_048_576;
 /** Milliseconds. A stream to a machine that vanished then ends by its connection, and its session can end. */
 const keepAlive = 15_000;
-/** Bytes that a slow reader may leave unread on one stream. */
-const maxUnread = 4 * 1_048_576;
 
 /** The stream that answers the requests of one POST. */
 interface Answering {
@@ -28,6 +27,9 @@ export class HttpSession {
   readonly #answering = new Set<Answering>();
   /** The stream for what belongs to no request. */
   #listening: ServerResponse | null = null;
+  /** Requests without an answer whose stream was cut. */
+  readonly #unheard = new Set<Id>();
+  #lastOpen = Number.NEGATIVE_INFINITY;
   #held: Message[] = [];
   #heldSize = 0;
 
@@ -54,8 +56,9 @@ export class HttpSession {
     this.#server = server;
   }
 
-  get busy(): boolean {
-    return this.#session.isBusy || this.#listening !== null;
+  /** When the client's last open response closed, on the monotonic clock; infinite while one is open. */
+  get lastOpen(): number {
+    return this.#answering.size > 0 || this.#listening ? Number.POSITIVE_INFINITY : this.#lastOpen;
   }
 
   /** Takes the messages of a POST; requests are answered on its own stream. */
@@ -65,10 +68,25 @@ export class HttpSession {
     else {
       const answering = { response, awaited };
       this.#answering.add(answering);
-      response.once('close', () => this.#answering.delete(answering));
+      response.once('close', () => {
+        this.#answering.delete(answering);
+        for (const id of awaited) this.#unheard.add(id);
+      });
       this.#open(response);
     }
-    for (const message of messages) this.#session.fromClient(message);
+    for (const message of messages) {
+      this.#session.fromClient(message);
+      if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+        this.#cancelled(message.params.requestId as Id);
+    }
+  }
+
+  /** The request gets no answer: a stream without another one to wait for ends. */
+  #cancelled(id: Id): void {
+    this.#unheard.delete(id);
+    const own = [...this.#answering].find(({ awaited }) => awaited.has(id));
+    own?.awaited.delete(id);
+    if (own?.awaited.size === 0) own.response.end();
   }
 
   /** Opens the stream for what belongs to no request; one that was open before ends. */
@@ -82,11 +100,20 @@ export class HttpSession {
     const held = this.#held;
     this.#held = [];
     this.#heldSize = 0;
-    for (const message of held) this.#write(response, message);
+    for (const message of held) writeMessage(response, message);
   }
 
   toolsChanged(): void {
     this.#session.toolsChanged();
+  }
+
+  /** Ends a session whose client left, and its requests. */
+  async expire(): Promise<void> {
+    for (const requestId of [...this.#unheard]) {
+      const params = { requestId, reason: 'the client closed its stream' };
+      this.#session.fromClient({ kind: 'notification', method: 'notifications/cancelled', params });
+    }
+    await this.close();
   }
 
   async close(): Promise<void> {
@@ -104,17 +131,18 @@ export class HttpSession {
     });
     response.flushHeaders();
     let timer: Timer;
+    const look = streamKeeper(response);
     const keep = (): void => {
       timer = this.#clock.after(keepAlive, () => {
-        // A stream that has ended closes only once its reader has taken the rest.
-        if (response.writableEnded || response.destroyed) return;
-        response.write(': keepalive\n\n');
-        if (response.writableLength > maxUnread) response.destroy();
-        keep();
+        look();
+        if (!response.writableEnded && !response.destroyed) keep();
       });
     };
     keep();
-    response.once('close', () => timer.cancel());
+    response.once('close', () => {
+      timer.cancel();
+      this.#lastOpen = this.#clock.monotonic();
+    });
   }
 
   #send(message: Message, related: Id | null): void {
@@ -122,14 +150,14 @@ export class HttpSession {
       related === null ? undefined : [...this.#answering].find(({ awaited }) => awaited.has(related));
     if (message.kind === 'response') {
       // Its stream was cut: nobody can be answered.
-      if (!own) return;
-      this.#write(own.response, message);
+      if (!own) return void this.#unheard.delete(message.id);
+      writeMessage(own.response, message);
       own.awaited.delete(message.id);
       if (own.awaited.size === 0) own.response.end();
       return;
     }
     const stream = own?.response ?? this.#listening ?? [...this.#answering].at(-1)?.response;
-    if (stream) this.#write(stream, message);
+    if (stream) writeMessage(stream, message);
     else this.#hold(message);
   }
 
@@ -141,11 +169,5 @@ export class HttpSession {
       if (!lost) return;
       this.#heldSize -= textOf(lost).length;
     }
-  }
-
-  #write(response: ServerResponse, message: Message): void {
-    const data = textOf(message).replaceAll(/\r\n|\r|\n/g, ' ');
-    response.write(`event: message\ndata: ${data}\n\n`);
-    if (response.writableLength > maxUnread) response.destroy();
   }
 }

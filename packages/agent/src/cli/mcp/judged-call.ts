@@ -2,7 +2,7 @@
 import { isInputRequired, type McpResult, mcpRunOptions } from '../../adapters/mcp-result.ts';
 import { HandedOverError, timedOut } from '../../approvals.ts';
 import { type Fields, fieldsOf, without } from '../../fields.ts';
-import type { RoundOptions, RunOptions } from '../../guard/call.ts';
+import type { CallerRefusal, RoundOptions, RunOptions } from '../../guard/call.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { LateApprovalError, maxRounds, RoundStateError } from '../../rounds/round-state.ts';
 import { refusalName, type ToolPinSession } from '../../tools/tool-pins.ts';
@@ -146,11 +146,14 @@ export class JudgedCall {
     const { guard, pins } = this.#ports;
     const { era, request } = this.#sent;
     const { name, args } = this.#call;
-    const { verdict, reason } = pins?.judge(name) ?? { verdict: 'allowed', reason: null };
-    const late = this.#task?.refusal ?? null;
     const result = await guard.run(name, args, () => this.#runTool(), {
       ...this.#baseOptions,
-      refusal: verdict === 'allowed' ? late : { name: refusalName, reason: reason ?? refusalName },
+      refusal: this.#pinRefusal ?? this.#task?.refusal ?? null,
+      refusalAfterApproval: async () => {
+        // The list must not be older than that for a new call.
+        if (pins) await this.#ports.checkNames(this.#call);
+        return this.#pinRefusal;
+      },
     });
     const task = this.#round && serverTaskOf(result);
     const created = task && (await this.#createTask(task));
@@ -164,6 +167,15 @@ export class JudgedCall {
     return untouched && untouched.result === result
       ? untouched
       : { kind: 'response', id: request.id, result: era.encode(result) };
+  }
+
+  /** The refusal by the pins in force; null: the definition of the tool is allowed. */
+  get #pinRefusal(): CallerRefusal | null {
+    const { verdict, reason } = this.#ports.pins?.judge(this.#call.name) ?? {
+      verdict: 'allowed',
+      reason: null,
+    };
+    return verdict === 'allowed' ? null : { name: refusalName, reason: reason ?? refusalName };
   }
 
   get #baseOptions(): RunOptions<McpResult> {

@@ -54,11 +54,18 @@ export function readLines(stream: Readable, { line, ended }: LineEvents): void {
 export function lineWriter(stream: Writable, source: () => Readable | null): (text: string) => void {
   // Readers learn about the end from their own streams.
   stream.on('error', () => {});
+  const paused = new Set<Readable>();
+  const resume = (): void => {
+    for (const one of paused) one.resume();
+    paused.clear();
+  };
+  stream.on('drain', resume);
+  stream.on('close', resume);
   return (text) => {
     if (!stream.writable || stream.write(`${text}\n`)) return;
-    const paused = source();
-    paused?.pause();
-    stream.once('drain', () => paused?.resume());
-    stream.once('close', () => paused?.resume());
+    const own = source();
+    if (!own) return;
+    paused.add(own);
+    own.pause();
   };
 }

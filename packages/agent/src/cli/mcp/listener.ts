@@ -27,7 +27,7 @@ export interface ListenAddress {
 }
 
 const maxSessions = 100;
-/** Milliseconds without a request after which a session ends. */
+/** Milliseconds without a request or an open response after which a session ends, even with unanswered requests. */
 const idleLimit = 30 * 60_000;
 const loopback = ['127.0.0.1', '::1', 'localhost'];
 
@@ -196,7 +196,9 @@ export class McpListener {
     this.#sweep = this.#proxy.clock.after(60_000, () => {
       const before = this.#proxy.clock.monotonic() - idleLimit;
       for (const [id, { session, lastUse }] of this.#sessions) {
-        if (lastUse < before && !session.busy) void this.#end(id);
+        if (Math.max(lastUse, session.lastOpen) >= before) continue;
+        this.#sessions.delete(id);
+        void session.expire();
       }
       this.#sweepLater();
     });

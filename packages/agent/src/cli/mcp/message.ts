@@ -87,6 +87,35 @@ export function readMessages(text: string): Message[] {
   return read.map((one) => messageOf(one));
 }
 
+/** Messages of a client. A batch gives an error in the place of each member that is no message. */
+export function readClientMessages(text: string): (Message | MessageError)[] {
+  const errorOf = (failure: unknown): MessageError => {
+    if (failure instanceof MessageError) return failure;
+    throw failure;
+  };
+  let read: unknown;
+  try {
+    read = readJson(text);
+    if (!Array.isArray(read)) return [messageOf(read, text)];
+    if (read.length === 0) throw new MessageError(codes.invalid, 'the batch is empty');
+  } catch (failure) {
+    const { code, message, id } = errorOf(failure);
+    const loose = looseJson(text);
+    const ids = (Array.isArray(loose) ? loose : []).flatMap((one) => {
+      const { id: own, method } = isObject(one) ? one : {};
+      return isId(own) && method !== undefined ? [own] : [];
+    });
+    return (ids.length > 0 ? ids : [id]).map((own) => new MessageError(code, message, own));
+  }
+  return read.map((one) => {
+    try {
+      return messageOf(one);
+    } catch (failure) {
+      return errorOf(failure);
+    }
+  });
+}
+
 /**
  * Messages of a server. A text with answers that cannot be judged gives an error in the place of each answer, so that
  * nobody waits for one.

@@ -6,6 +6,7 @@ import { type Fields, fieldsOf } from '../../fields.ts';
 import { Refusal, readerOf } from './admission.ts';
 import { sessionOf } from './counting-session.ts';
 import { subscriptionKey } from './era.ts';
+import { streamKeeper, writeMessage } from './event-stream.ts';
 import { paramMismatch } from './headers.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response, textOf } from './message.ts';
 import { type OpenSession, openSession } from './open-session.ts';
@@ -17,8 +18,6 @@ import type { ProxyParts } from './proxy-parts.ts';
  */
 const quietLimit = 2000;
 const keepAlive = 15_000;
-/** Bytes that a slow reader may leave unread on one stream. */
-const maxUnread = 4 * 1_048_576;
 /** HTTP statuses of errors that are answered before anything is streamed; others are 200. */
 const statuses: ReadonlyMap<number, number> = new Map([
   [codes.method, 404],
@@ -44,7 +43,8 @@ interface Exchange {
   readonly id: Id;
   readonly progressToken: unknown;
   readonly response: ServerResponse;
-  isStream: boolean;
+  /** Keeps the stream that the response has become; null: the answer may still be the whole response. */
+  look: (() => void) | null;
   /** False: the request still waits for the list of tools, and the session does not have it. */
   isAtSession: boolean;
   timer: Timer;
@@ -84,7 +84,7 @@ export class ModernHttp {
     const timer = this.#proxy.clock.after(quietLimit, () => this.#keepAlive(exchange));
     const exchange: Exchange = {
       ...{ parts, id: request.id, progressToken, response, timer },
-      ...{ isStream: false, isAtSession: false },
+      ...{ look: null, isAtSession: false },
     };
     this.#exchanges.set(id, exchange);
     response.once('close', () => this.#left(id));
@@ -205,7 +205,7 @@ export class ModernHttp {
     exchange.parts.lastUse = this.#proxy.clock.monotonic();
     const answer: Response = { kind: 'response', id: exchange.id, ...(error ? { error } : { result }) };
     const { response } = exchange;
-    if (exchange.isStream) {
+    if (exchange.look) {
       this.#write(exchange, answer);
       return void response.end();
     }
@@ -216,8 +216,8 @@ export class ModernHttp {
   }
 
   #stream(exchange: Exchange): void {
-    if (exchange.isStream) return;
-    exchange.isStream = true;
+    if (exchange.look) return;
+    exchange.look = streamKeeper(exchange.response);
     exchange.response.writeHead(200, {
       'Content-Type': 'text/event-stream',
       'Cache-Control': 'no-cache, no-transform',
@@ -227,7 +227,7 @@ export class ModernHttp {
   }
 
   #keepAlive(exchange: Exchange): void {
-    if (exchange.isStream) exchange.response.write(': keepalive\n\n');
+    exchange.look?.();
     // Until the session has the request, its headers may be refused with a status of their own.
     if (exchange.isAtSession) this.#stream(exchange);
     const pause = exchange.isAtSession ? keepAlive : quietLimit;
@@ -236,9 +236,7 @@ export class ModernHttp {
 
   #write(exchange: Exchange, message: Message): void {
     this.#stream(exchange);
-    const data = textOf(message).replaceAll(/\r\n|\r|\n/g, ' ');
-    exchange.response.write(`event: message\ndata: ${data}\n\n`);
-    if (exchange.response.writableLength > maxUnread) exchange.response.destroy();
+    writeMessage(exchange.response, message);
   }
 }
 

@@ -96,7 +96,7 @@ export class McpSession {
     this.#asking = new AskingClient(options.clock, options.toClient);
     const { clock, pins, writeLog = () => {} } = options;
     this.#tools = new ToolList({
-      ...{ clock, writeLog, send: (request: Request) => this.#listTools(request) },
+      ...{ clock, writeLog, send: (message) => this.#listTools(message) },
       listed: async (tools) => pins?.observe({ tools, instructions: this.#instructions, info: this.#info }),
     });
   }
@@ -168,7 +168,7 @@ export class McpSession {
 
   /** The server is another one now: what it offers may have changed. */
   restarted(): void {
-    this.#tools.refresh();
+    this.#tools.startAnew();
     for (const what of this.#offers) this.#changed(what);
   }
 
@@ -195,11 +195,10 @@ export class McpSession {
     return true;
   }
 
-  #listTools(request: Request): void {
-    const { params } = request;
-    this.#toServer(
-      this.#modernMeta ? { ...request, params: { ...params, _meta: this.#modernMeta } } : request,
-    );
+  #listTools(message: Request | Notification): void {
+    const { kind, params } = message;
+    const isModern = this.#modernMeta && kind === 'request';
+    this.#toServer(isModern ? { ...message, params: { ...params, _meta: this.#modernMeta } } : message);
   }
 
   /** Ends what waits for people. */
@@ -226,7 +225,7 @@ export class McpSession {
       if (open) this.#close(open);
     }
     this.#toServer(message);
-    if (message.method === 'notifications/initialized') this.#tools.refresh();
+    if (message.method === 'notifications/initialized') this.#tools.startAnew();
   }
 
   #requested(request: Request): void {

@@ -1,7 +1,7 @@
 // The proxy for one agent, over the standard input and output of this process.
 import type { Readable, Writable } from 'node:stream';
 import { lineWriter, readLines } from './lines.ts';
-import { codes, MessageError, readMessages, textOf } from './message.ts';
+import { codes, MessageError, readClientMessages, textOf } from './message.ts';
 import { type OpenSession, openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
 import { BackgroundServer } from './tasks/background-server.ts';
@@ -45,11 +45,9 @@ export async function serveStdio(
   onChange(() => session.toolsChanged());
   readLines(input, {
     line: (text) => {
-      try {
-        for (const message of readMessages(text)) session.fromClient(message);
-      } catch (failure) {
-        if (!(failure instanceof MessageError)) throw failure;
-        writeError(failure.id, failure.code, failure.message);
+      for (const message of readClientMessages(text)) {
+        if (message instanceof MessageError) writeError(message.id, message.code, message.message);
+        else session.fromClient(message);
       }
     },
     ended: (failure) => {

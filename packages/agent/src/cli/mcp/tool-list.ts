@@ -6,17 +6,20 @@ import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
 import type { ToolPinSession } from '../../tools/tool-pins.ts';
 import type { Era } from './era.ts';
-import { codes, type Id, MessageError, type Request, type Response } from './message.ts';
+import { codes, type Id, MessageError, type Notification, type Request, type Response } from './message.ts';
 import { SchemaLevel } from './schema.ts';
 
-/** Time that calls wait for a list; milliseconds. */
+/** Time that a call waits for a list, and that a listing may take; milliseconds. */
 const patience = 15_000;
+/** Listings within `pace` milliseconds: a server that announces a change at each of them is not listed in a loop. */
+const maxListings = 8;
+const pace = 8000;
 const maxPages = 100;
 const maxTools = 10_000;
 
 export interface ToolListOptions {
   readonly clock: Clock;
-  readonly send: (request: Request) => void;
+  readonly send: (message: Request | Notification) => void;
   /** For people. */
   readonly writeLog: (text: string) => void;
   /** Takes each whole list before it is used. */
@@ -29,7 +32,10 @@ interface Listing {
   pages: number;
   readonly schemas: Map<string, unknown[]>;
   readonly tools: unknown[];
-  readonly timer: Timer;
+  /** Until it begins, or until it is given up. */
+  timer: Timer | null;
+  /** The listing that began in the place of this one; null: none did. */
+  successor: Listing | null;
   readonly done: Promise<void>;
   readonly end: () => void;
 }
@@ -37,6 +43,10 @@ interface Listing {
 export class ToolList {
   readonly #options: ToolListOptions;
   #listing: Listing | null = null;
+  /** Follows the one under way, because of a change since that one began. */
+  #next: Listing | null = null;
+  /** Times at which the last listings began. */
+  #begins: readonly number[] = [];
   /** By the name of the tool; null: no list so far. */
   #levels: ReadonlyMap<string, SchemaLevel> | null = null;
   #namesByFold: ReadonlyMap<string, string> = new Map();
@@ -46,32 +56,51 @@ export class ToolList {
     this.#options = options;
   }
 
-  /** Lists the tools again; the last list stays until the new one is complete. */
+  /** Lists the tools once more, behind a listing under way; the last list stays until the new one is complete. */
   refresh(): void {
-    this.#stop();
-    let end: () => void = () => {};
-    const done = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    const timer = this.#options.clock.after(patience, () => this.#stop());
-    this.#listing = { id: '', pages: 0, schemas: new Map(), tools: [], timer, done, end };
-    this.#ask(this.#listing, undefined);
+    if (this.#next) return;
+    this.#next = newListing();
+    if (!this.#listing) this.#beginLater(this.#next);
+  }
+
+  /** Lists the tools of another server, or for another client: no listing under way is of use. */
+  startAnew(): void {
+    const abandoned = this.#listing;
+    const next = this.#next ?? newListing();
+    this.#begin(next);
+    if (!abandoned) return;
+    abandoned.successor = next;
+    abandoned.timer?.cancel();
+    abandoned.end();
   }
 
   /**
-   * Resolves when there is a list, or the server answers that it has none.
+   * Resolves when there is a list that was requested after every change so far, or the server has none. Resolves
+   * with the last whole list after `patience`.
    * @throws MessageError when the server does not answer
    */
   async ready(): Promise<void> {
-    if (!this.#listing && !this.#levels) this.refresh();
-    // Another listing may have begun in the place of the one that was waited for.
-    for (let listing = this.#listing; listing; listing = this.#listing) await listing.done;
+    if (!this.#listing && !this.#next && !this.#levels) this.refresh();
+    let listing = this.#next ?? this.#listing;
+    if (listing) {
+      let isLate = false;
+      let timer: Timer | null = null;
+      const late = new Promise<void>((resolve) => {
+        timer = this.#options.clock.after(patience, () => {
+          isLate = true;
+          resolve();
+        });
+      });
+      for (; listing && !isLate; listing = listing.successor) await Promise.race([listing.done, late]);
+      (timer as Timer | null)?.cancel();
+    }
     if (!this.#levels) throw new MessageError(codes.server, 'the MCP server is not running; try again later');
   }
 
-  /** True if the last whole list is older than `ms`, and no list is on its way. */
+  /** True if the last listing is older than `ms`, and no list is on its way. */
   isOlderThan(ms: number): boolean {
-    return this.#listing === null && this.#options.clock.monotonic() - this.#listedAt >= ms;
+    const isUnderWay = this.#listing !== null || this.#next !== null;
+    return !isUnderWay && this.#options.clock.monotonic() - this.#listedAt >= ms;
   }
 
   /** True when the response answers a question of the proxy's own. */
@@ -98,7 +127,34 @@ export class ToolList {
   /** Ends what waits. */
   close(): void {
     this.#levels ??= new Map();
+    this.#next?.timer?.cancel();
+    this.#next?.end();
+    this.#next = null;
     this.#stop();
+  }
+
+  /** Begins the listing, after a pause if too many have begun. */
+  #beginLater(next: Listing): void {
+    const { clock } = this.#options;
+    const first = this.#begins.at(-maxListings) ?? Number.NEGATIVE_INFINITY;
+    const wait = first + pace - clock.monotonic();
+    if (wait <= 0) this.#begin(next);
+    else next.timer = clock.after(wait, () => this.#begin(next));
+  }
+
+  #begin(next: Listing): void {
+    const { clock, send } = this.#options;
+    next.timer?.cancel();
+    this.#next = null;
+    this.#listing = next;
+    this.#begins = [...this.#begins, clock.monotonic()].slice(-maxListings);
+    next.timer = clock.after(patience, () => {
+      const params = { requestId: next.id };
+      // Its last answer may have come.
+      if (next.id !== '') send({ kind: 'notification', method: 'notifications/cancelled', params });
+      this.#stop();
+    });
+    this.#ask(next, undefined);
   }
 
   #ask(listing: Listing, cursor: unknown): void {
@@ -147,15 +203,25 @@ export class ToolList {
       `cannot list the MCP server's tools (${reason}): argument names are compared only with contracts`,
     );
     this.#levels ??= new Map();
+    this.#listedAt = this.#options.clock.monotonic();
     this.#stop();
   }
 
   #stop(): void {
     const listing = this.#listing;
     this.#listing = null;
-    listing?.timer.cancel();
+    listing?.timer?.cancel();
     listing?.end();
+    if (this.#next) this.#beginLater(this.#next);
   }
+}
+
+function newListing(): Listing {
+  let end: () => void = () => {};
+  const done = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return { id: '', pages: 0, schemas: new Map(), tools: [], timer: null, successor: null, done, end };
 }
 
 /** Parts that decide which tools a client may see. */
