@@ -55,6 +55,12 @@ async function endOf(
   }
 }
 
+/** Conditions that matching documents meet, of the terms and the text that only a scan decides. */
+function needlesOf({ query, search }: EventFilter): RowFilter[] {
+  const needles = (query?.terms ?? []).map(needleTest).filter((test) => test !== null) as RowFilter[];
+  return search ? [...needles, searchTest(search)] : needles;
+}
+
 /**
  * Searches in windows of the order, so that it knows how far it came when its time ends. A window contains so many
  * events that match the filter without its text. If few match (`isSparse`), the server reaches no end of a window in
@@ -71,13 +77,10 @@ export function mongoEventScan(events: Collection<EventRow>) {
     isSparse = false,
   ): Promise<EventPage> {
     const began = performance.now();
-    const { search, ...narrowing } = filter;
+    const { search: _text, ...narrowing } = filter;
     const base = eventQuery(tenantId, isSparse ? orderedPart(filter) : narrowing);
     const fits = filter.query === undefined ? () => true : queryTest(filter.query).fits;
-    const needles = (filter.query?.terms ?? [])
-      .map(needleTest)
-      .filter((test) => test !== null) as RowFilter[];
-    if (search) needles.push(searchTest(search));
+    const needles = needlesOf(filter);
     if (isSparse) needles.push(eventQuery(tenantId, narrowing));
     const matching: StoredEvent[] = [];
     let bytes = 0;
