@@ -2,7 +2,7 @@
 // each document that passes is tested here.
 import { BSON, type Collection, type Filter } from 'mongodb';
 import type { EventOrder, EventPage } from '../../src/event/port.ts';
-import { maxSearchMs, type StoredEvent } from '../../src/event/record.ts';
+import { maxSearchMs, type StoredEvent, searchTimeout } from '../../src/event/record.ts';
 import type { EventFilter } from '../../src/event/rules/filter.ts';
 import { queryTest } from '../../src/event/rules/query/match.ts';
 import { omitUndefined } from '../../src/shared/omit-undefined.ts';
@@ -94,9 +94,9 @@ export function mongoEventScan(events: Collection<EventRow>) {
       const rest: RowFilter = from === null ? base : { $and: [base, afterCursor(from, order)] };
       const last = await endOf(events, rest, size, order, timeLeft());
       if (last === 'late') {
-        return searchedTo === null
-          ? scan(tenantId, filter, limit, cursor, order, budgetMs, true)
-          : { events: matching, next: from, searchedTo };
+        if (searchedTo !== null) return { events: matching, next: from, searchedTo };
+        if (isSparse) throw searchTimeout();
+        return scan(tenantId, filter, limit, cursor, order, budgetMs, true);
       }
       const end = last ? cursorAfter(last) : null;
       const window: RowFilter = {

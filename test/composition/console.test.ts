@@ -511,6 +511,26 @@ describe('a new version of a contract', () => {
     expect(current === null ? [] : [current.version]).toEqual(versions);
   });
 
+  it('comes after the one of another save that was deployed in the middle of it', async () => {
+    await addComposition(t, user, 'team', ['a', 'c'], { update_strategy: 'auto_deploy' });
+    await deploy('staging');
+    const { compositions } = t.hub.store;
+    const read = compositions.get.bind(compositions);
+    vi.spyOn(compositions, 'get').mockImplementationOnce(async (...args) => {
+      await newVersion('c', { definition: definition('^/other/') });
+      return read(...args);
+    });
+    const { body } = await newVersion('a', { definition: definition('^/new/') });
+    expect(body).not.toHaveProperty('auto_deploy');
+    expect((await deployedTo()).map(([version, , by]) => [version, by])).toEqual([
+      [3, 'system:auto_deploy'],
+      [2, 'system:auto_deploy'],
+      [1, expect.any(String)],
+    ]);
+    const { contracts } = (await t.call('getComposition', named('team'), user)).body;
+    expect(contracts.map((one: { contract_version: number }) => one.contract_version)).toEqual([2, 2]);
+  });
+
   it('of a session contract is no shadow of observe_first: its limits would be enforced', async () => {
     const limits = (max: number) => ({
       limits: { max_tool_calls: max },

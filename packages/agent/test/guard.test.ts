@@ -331,6 +331,25 @@ describe('limits', () => {
     expect(await sessions.get('s:s:consec_fail')).toBeNull();
   });
 
+  it('go on with the next outcome when the one before and its listener failed', async () => {
+    const sessions = new MemorySessionStore();
+    let failing = true;
+    const { increment } = sessions;
+    sessions.increment = async (key, amount) => {
+      if (failing && key.endsWith(':consec_fail')) throw new Error('away');
+      return increment.call(sessions, key, amount);
+    };
+    const onError = () => {
+      throw new Error('a listener that fails');
+    };
+    const guard = guardOf(noEnv, { sessions, sessionId: 's', onError });
+    await guard.run('t', {}, () => 'error: 1');
+    failing = false;
+    await guard.run('t', {}, () => 'error: 2');
+    await guard.close();
+    expect(await sessions.get('s:s:consec_fail')).toBe('1');
+  });
+
   it('hold up a close for its time only, and are named then', async () => {
     const sessions = new MemorySessionStore();
     sessions.delete = () => new Promise(() => {});

@@ -64,8 +64,7 @@ export const createRollouts = (ports: Ports): Rollouts => ({
       try {
         if (++count > maxRollouts)
           throw new HubError('overloaded', `More than ${maxRollouts} compositions need a rollout.`);
-        const composition = await store.compositions.get(tenantId, name);
-        if (composition) await rollOutOne(ports, author, composition, running);
+        await rollOutWhere(ports, author, name, running);
       } catch (error) {
         isHeld = true;
         log.warn(
@@ -78,6 +77,33 @@ export const createRollouts = (ports: Ports): Rollouts => ({
     return isHeld;
   },
 });
+
+const nameOfHub = 'auto_deploy';
+
+/** Rolls out once more if the rollout of another save came in between. An undeploy or a rollback by a person holds. */
+async function rollOutWhere(
+  ports: Ports,
+  author: Principal,
+  name: string,
+  running: readonly Deployment[],
+): Promise<void> {
+  const attempt = async (targets: readonly Deployment[]): Promise<void> => {
+    const composition = await ports.store.compositions.get(author.tenantId, name);
+    if (composition) await rollOutOne(ports, author, composition, targets);
+  };
+  try {
+    await attempt(running);
+  } catch (error) {
+    if (!(error instanceof HubError) || error.code !== 'changed') throw error;
+    const targets = (await runningIn(ports, author.tenantId, name)).filter(({ env }) =>
+      running.some((one) => one.env === env),
+    );
+    const isOwn = ({ id, deployedBy }: Deployment): boolean =>
+      deployedBy === `system:${nameOfHub}` || running.some((one) => one.id === id);
+    if (targets.length < running.length || !targets.every(isOwn)) throw error;
+    await attempt(targets);
+  }
+}
 
 async function rollOutOne(
   ports: Ports,
@@ -115,14 +141,14 @@ async function rollOutOne(
     await store.compositions.listEnabledItems(tenantId, name),
   );
   requireAssembled(assembly);
-  // An undeploy or a rollback by a person since then holds.
+  // What changed an environment since then holds.
   const targets = running.map(({ env, version }) => ({ env, ifMatch: [String(version)] }));
   await releases.deploy(by, composition, assembly, targets);
 }
 
 /** The hub's own name in the records of a roll-out, with the request that caused it. */
 const rolloutPrincipal = ({ tenantId, request }: Principal): Principal => ({
-  ...systemPrincipal(tenantId, 'auto_deploy'),
+  ...systemPrincipal(tenantId, nameOfHub),
   ...(request === undefined ? {} : { request }),
 });
 

@@ -203,11 +203,11 @@ class NotificationChannels implements Channels {
       fromAnswer: { name: 'name', kind: 'kind' },
     }).channels.remove(principal.tenantId, id);
     if (!removed) throw absent();
-    await this.#moveCallbacks(this.#openIfKept(removed), null);
     while (
       (await this.#ports.store.deliveries.removeOfChannel(principal.tenantId, id, removedAtOnce)) ===
       removedAtOnce
     );
+    await this.#moveCallbacks(this.#openIfKept(removed), null);
   }
 
   async test(principal: Principal, id: string): Promise<TestResult> {

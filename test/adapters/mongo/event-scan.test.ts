@@ -42,3 +42,11 @@ it('ends at the last window that it read when the next one takes longer than the
   expect(page.next).not.toBeNull();
   expect(Math.max(...times)).toBeLessThanOrEqual(200);
 });
+
+it('ends with search_timeout when the sparse search finds no end of a window either', async () => {
+  const { events, times } = collectionOf([outOfTime, outOfTime, null]);
+  await expect(mongoEventScan(events)('t', filter, 10, null, 'newest', 100)).rejects.toThrow(
+    expect.objectContaining({ code: 'search_timeout' }),
+  );
+  expect(times).toHaveLength(2);
+});

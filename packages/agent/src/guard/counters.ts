@@ -25,9 +25,13 @@ export class Outcomes {
   /** Starts at once, or after earlier writes to the key. */
   write(key: string, task: () => Promise<void>, onFailure: (failure: unknown) => void): void {
     const earlier = this.#lastWrites.get(key);
-    const written = (earlier === undefined ? task() : earlier.then(task)).catch(onFailure).then(() => {
-      if (this.#lastWrites.get(key) === written) this.#lastWrites.delete(key);
-    });
+    const written = (earlier === undefined ? task() : earlier.then(task))
+      .catch(onFailure)
+      // What `onFailure` throws would reach nobody.
+      .catch(() => {})
+      .then(() => {
+        if (this.#lastWrites.get(key) === written) this.#lastWrites.delete(key);
+      });
     this.#lastWrites.set(key, written);
   }
 

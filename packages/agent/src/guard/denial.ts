@@ -1,6 +1,6 @@
 // Reasons against running a call, in the words of its record. Decides nothing.
 import type { ApprovalOutcome, AskingContract } from '../approvals.ts';
-import type { RuleEvaluated } from '../record.ts';
+import type { AuditAction, RuleEvaluated } from '../record.ts';
 import type { EvaluatedCondition } from '../rules/evaluate/explain.ts';
 import {
   type Counters,
@@ -75,6 +75,12 @@ export function refusedByPeople(denial: Denial, { status, decidedBy, reason }: A
   const by = decidedBy === null ? '' : ` by ${decidedBy}`;
   const why = reason === null ? '' : `: ${reason}`;
   return { ...denial, reason: `${denial.reason} (denied${by}${why})` };
+}
+
+/** The record of the end of a question. */
+export function actionOf({ status, proceed }: ApprovalOutcome): AuditAction {
+  if (proceed && status === 'approved') return 'call_approval_granted';
+  return !proceed && status === 'denied' ? 'call_approval_denied' : 'call_approval_timeout';
 }
 
 /** The arguments are not those that were judged: somebody changed them while the call waited. */

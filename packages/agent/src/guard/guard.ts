@@ -307,9 +307,9 @@ export class Guard implements Governs {
     const failures: unknown[] = [];
     this.#toolReports.close();
     const { closeTimeout = defaultCloseTimeout } = this.#options;
-    const counted = inTime(this.#clock, closeTimeout, this.#outcomes.settled()).catch((failure: unknown) =>
-      this.#onError(failure, 'counting the outcome of a call'),
-    );
+    const counted = inTime(this.#clock, closeTimeout, this.#outcomes.settled())
+      .catch((failure: unknown) => this.#onError(failure, 'counting the outcome of a call'))
+      .catch((failure: unknown) => failures.push(failure));
     for (const close of [...this.#closers.splice(0), async () => this.#sink.close?.()]) {
       await close().catch((failure: unknown) => failures.push(failure));
     }

@@ -10,6 +10,7 @@ import { DeniedError, NotStartedError, type RunOptions, type ToolArgs } from './
 import { askAfter, askContract, type CodeContract, type ContractType } from './contract.ts';
 import { RunCounters } from './counters.ts';
 import {
+  actionOf,
   argumentsChanged,
   argumentsInDoubt,
   type Denial,
@@ -248,15 +249,14 @@ export class GovernedCall<A extends object, R> {
       return this.#undecided(denial, `The approval request failed: ${messageOf(failure)}`);
     }
     this.#span.link(outcome.traceparent);
-    if (!outcome.proceed) {
-      const action = outcome.status === 'denied' ? 'call_approval_denied' : 'call_approval_timeout';
-      return this.#deny(refusedByPeople(denial, outcome), action);
-    }
-    const action = outcome.status === 'approved' ? 'call_approval_granted' : 'call_approval_timeout';
+    const action = actionOf(outcome);
+    if (!outcome.proceed) return this.#deny(refusedByPeople(denial, outcome), action);
     await this.#record(action, { ...detailsOf(denial), conditions: [] });
     this.#round.isApproved = true;
     const lateRefusal = await this.#options.refusalAfterApproval?.();
     if (lateRefusal) return this.#deny(refusedByCaller(lateRefusal));
+    if (this.#options.signal?.aborted)
+      return this.#undecided(denial, 'The caller cancelled the approved call.');
     const { refused, shadows } = await this.#judgeAgain();
     this.#counts = this.#round.withOwnExecution(this.#counts);
     if (refused) return this.#deny(refused);

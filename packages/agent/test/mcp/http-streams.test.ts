@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { streamKeeper, writeMessage } from '../../src/cli/mcp/event-stream.ts';
+import { endResponse, streamKeeper, writeMessage } from '../../src/cli/mcp/event-stream.ts';
 import { McpListener } from '../../src/cli/mcp/listener.ts';
 import type { Id, Message } from '../../src/cli/mcp/message.ts';
 import { Guard } from '../../src/index.ts';
@@ -159,6 +159,21 @@ describe('a reader that takes nothing', () => {
     close();
     expect(count).toBeGreaterThan(20);
     expect(count).toBeLessThan(40);
+  });
+
+  it('loses a response that has ended when it takes nothing of the rest for a minute', async () => {
+    const { response, close } = await unreadStream();
+    const clock = new ManualClock();
+    writeMessage(response, message(8 * megabyte));
+    endResponse(response, clock);
+    writeMessage(response, message(1));
+    for (let looks = 0; looks < 3; looks++) clock.advance(15_000);
+    expect(response.destroyed).toBe(false);
+    clock.advance(15_000);
+    expect(response.destroyed).toBe(true);
+    await once(response, 'close');
+    expect(clock.pending).toBe(0);
+    close();
   });
 
   it('loses its stream when over 4 MiB are unread for a minute', async () => {

@@ -118,7 +118,7 @@ describe('the packed files', () => {
     );
   });
 
-  it('take at most 3.6 MB installed, the YAML reader included', async () => {
+  it('take at most 3.7 MB installed, the YAML reader included', async () => {
     expect(await readdir(join(project, 'node_modules'))).toEqual(
       expect.arrayContaining(['reeve-agent', 'yaml']),
     );
@@ -128,7 +128,7 @@ describe('the packed files', () => {
         .filter((file) => file.isFile())
         .map(async (file) => (await stat(join(file.parentPath, file.name))).size),
     );
-    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(3_600_000);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(3_700_000);
   });
 });
 

@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock, Timer } from '../../clock.ts';
 import type { EraBridge } from './bridge.ts';
-import { streamKeeper, writeMessage } from './event-stream.ts';
+import { endResponse, lookInterval, streamKeeper, writeMessage } from './event-stream.ts';
 import { codes, failureOf, type Id, type Message, textOf } from './message.ts';
 import { openSession } from './open-session.ts';
 import type { ProxyParts } from './proxy-parts.ts';
@@ -10,8 +10,6 @@ import type { McpSession } from './session.ts';
 
 /** Characters of messages that wait for a stream; older notifications make room. */
 const maxHeld = 1_048_576;
-/** Milliseconds. A stream to a machine that vanished then ends by its connection, and its session can end. */
-const keepAlive = 15_000;
 
 /** The stream that answers the requests of one POST. */
 interface Answering {
@@ -86,12 +84,12 @@ export class HttpSession {
     this.#unheard.delete(id);
     const own = [...this.#answering].find(({ awaited }) => awaited.has(id));
     own?.awaited.delete(id);
-    if (own?.awaited.size === 0) own.response.end();
+    if (own?.awaited.size === 0) endResponse(own.response, this.#clock);
   }
 
   /** Opens the stream for what belongs to no request; one that was open before ends. */
   listen(response: ServerResponse): void {
-    this.#listening?.end();
+    if (this.#listening) endResponse(this.#listening, this.#clock);
     this.#listening = response;
     response.once('close', () => {
       if (this.#listening === response) this.#listening = null;
@@ -119,8 +117,9 @@ export class HttpSession {
   async close(): Promise<void> {
     this.#session.close();
     await this.#server.close();
-    this.#listening?.end();
-    for (const { response } of this.#answering) response.end();
+    if (this.#listening) endResponse(this.#listening, this.#clock);
+    for (const { response } of this.#answering)
+      if (!response.writableEnded) endResponse(response, this.#clock);
   }
 
   #open(response: ServerResponse): void {
@@ -132,8 +131,9 @@ export class HttpSession {
     response.flushHeaders();
     let timer: Timer;
     const look = streamKeeper(response);
+    // A stream to a machine that vanished ends by its connection then, and its session can end.
     const keep = (): void => {
-      timer = this.#clock.after(keepAlive, () => {
+      timer = this.#clock.after(lookInterval, () => {
         look();
         if (!response.writableEnded && !response.destroyed) keep();
       });
@@ -153,10 +153,11 @@ export class HttpSession {
       if (!own) return void this.#unheard.delete(message.id);
       writeMessage(own.response, message);
       own.awaited.delete(message.id);
-      if (own.awaited.size === 0) own.response.end();
+      if (own.awaited.size === 0) endResponse(own.response, this.#clock);
       return;
     }
-    const stream = own?.response ?? this.#listening ?? [...this.#answering].at(-1)?.response;
+    const open = [...this.#answering].findLast(({ response }) => !response.writableEnded);
+    const stream = own?.response ?? this.#listening ?? open?.response;
     if (stream) writeMessage(stream, message);
     else this.#hold(message);
   }

@@ -149,11 +149,7 @@ export class JudgedCall {
     const result = await guard.run(name, args, () => this.#runTool(), {
       ...this.#baseOptions,
       refusal: this.#pinRefusal ?? this.#task?.refusal ?? null,
-      refusalAfterApproval: async () => {
-        // The list must not be older than that for a new call.
-        if (pins) await this.#ports.checkNames(this.#call);
-        return this.#pinRefusal;
-      },
+      refusalAfterApproval: () => (pins ? this.#lateRefusal() : Promise.resolve(null)),
     });
     const task = this.#round && serverTaskOf(result);
     const created = task && (await this.#createTask(task));
@@ -167,6 +163,17 @@ export class JudgedCall {
     return untouched && untouched.result === result
       ? untouched
       : { kind: 'response', id: request.id, result: era.encode(result) };
+  }
+
+  /** The refusal of an approved call. The list must not be older than that for a new call. */
+  async #lateRefusal(): Promise<CallerRefusal | null> {
+    try {
+      await this.#ports.checkNames(this.#call);
+    } catch (failure) {
+      if (!(failure instanceof MessageError)) throw failure;
+      return { name: refusalName, reason: failure.message };
+    }
+    return this.#pinRefusal;
   }
 
   /** The refusal by the pins in force; null: the definition of the tool is allowed. */

@@ -6,7 +6,7 @@ import { type Fields, fieldsOf } from '../../fields.ts';
 import { Refusal, readerOf } from './admission.ts';
 import { sessionOf } from './counting-session.ts';
 import { subscriptionKey } from './era.ts';
-import { streamKeeper, writeMessage } from './event-stream.ts';
+import { endResponse, lookInterval, streamKeeper, writeMessage } from './event-stream.ts';
 import { paramMismatch } from './headers.ts';
 import { codes, failureOf, type Id, type Message, type Request, type Response, textOf } from './message.ts';
 import { type OpenSession, openSession } from './open-session.ts';
@@ -17,7 +17,6 @@ import type { ProxyParts } from './proxy-parts.ts';
  * the list of tools is not complete, also the pause between two looks.
  */
 const quietLimit = 2000;
-const keepAlive = 15_000;
 /** HTTP statuses of errors that are answered before anything is streamed; others are 200. */
 const statuses: ReadonlyMap<number, number> = new Map([
   [codes.method, 404],
@@ -113,7 +112,7 @@ export class ModernHttp {
     for (const [id, { response, timer }] of this.#exchanges) {
       this.#exchanges.delete(id);
       timer.cancel();
-      response.end();
+      endResponse(response, this.#proxy.clock);
     }
   }
 
@@ -207,12 +206,13 @@ export class ModernHttp {
     const { response } = exchange;
     if (exchange.look) {
       this.#write(exchange, answer);
-      return void response.end();
+      endResponse(response, this.#proxy.clock);
+      return;
     }
     response.writeHead(error ? (statuses.get(error.code) ?? 200) : 200, {
       'Content-Type': 'application/json',
     });
-    response.end(textOf(answer));
+    endResponse(response, this.#proxy.clock, textOf(answer));
   }
 
   #stream(exchange: Exchange): void {
@@ -230,7 +230,7 @@ export class ModernHttp {
     exchange.look?.();
     // Until the session has the request, its headers may be refused with a status of their own.
     if (exchange.isAtSession) this.#stream(exchange);
-    const pause = exchange.isAtSession ? keepAlive : quietLimit;
+    const pause = exchange.isAtSession ? lookInterval : quietLimit;
     exchange.timer = this.#proxy.clock.after(pause, () => this.#keepAlive(exchange));
   }
 
