@@ -253,7 +253,7 @@ it('adds a service account, whose token is shown once and works until it is revo
   await accessible(page);
   await dialog.getByRole('button', { name: 'Add service account' }).click();
   const section = page.getByRole('region', { name: 'Service accounts' });
-  await section.getByText('Operator in staging').waitFor();
+  await section.getByText('Operator in staging', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Tokens of pipeline' }).click();
   await dialog.getByLabel('Label').fill('nightly');
   await dialog.getByLabel('Expires in (days)').fill('7');

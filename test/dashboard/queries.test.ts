@@ -151,12 +151,12 @@ it('has words to press, and terms in place of the filters of earlier addresses',
   await page.getByText('No agents match these filters').waitFor();
   await page.getByRole('button', { name: 'connected', exact: true }).click();
   await page.getByRole('grid', { name: 'Agents' }).getByText('shop-agent-0').waitFor();
-  expect(await bar(page).inputValue()).toBe('is:connected');
+  await expect.poll(() => bar(page).inputValue()).toBe('is:connected');
   await page.getByRole('button', { name: 'connected', exact: true }).click();
-  expect(await bar(page).inputValue()).toBe('');
+  await expect.poll(() => bar(page).inputValue()).toBe('');
   // The words of the rows; queries accept words of earlier consoles, too.
   await page.getByRole('button', { name: 'current', exact: true }).click();
-  expect(await bar(page).inputValue()).toBe('is:current');
+  await expect.poll(() => bar(page).inputValue()).toBe('is:current');
   await page.goto('/dashboard/runs?q=is:idle');
   await page.getByRole('button', { name: 'stale', pressed: true }).waitFor();
   await page.goto('/dashboard/runs?status=approval_pending&agent_id=shop-agent-1');

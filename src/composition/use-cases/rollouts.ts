@@ -141,7 +141,7 @@ async function rollOutOne(
     await store.compositions.listEnabledItems(tenantId, name),
   );
   requireAssembled(assembly);
-  // What changed an environment since then holds.
+  // A change of an environment since then holds.
   const targets = running.map(({ env, version }) => ({ env, ifMatch: [String(version)] }));
   await releases.deploy(by, composition, assembly, targets);
 }

@@ -27,7 +27,7 @@ export class Outcomes {
     const earlier = this.#lastWrites.get(key);
     const written = (earlier === undefined ? task() : earlier.then(task))
       .catch(onFailure)
-      // What `onFailure` throws would reach nobody.
+      // Its own error would reach nobody.
       .catch(() => {})
       .then(() => {
         if (this.#lastWrites.get(key) === written) this.#lastWrites.delete(key);
