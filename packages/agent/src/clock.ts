@@ -50,3 +50,21 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
     signal?.addEventListener('abort', abort, { once: true });
   });
 }
+
+/**
+ * Waits for a task, but no longer than `ms`. Keeps the process alive for that time only when `holds` is true.
+ * @returns false when the time was over first; the task goes on
+ * @throws the task's failure
+ */
+export async function inTime(
+  clock: Clock,
+  ms: number,
+  task: Promise<unknown>,
+  holds = false,
+): Promise<boolean> {
+  let timer: Timer | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = clock.after(ms, () => resolve(false), holds);
+  });
+  return Promise.race([task.then(() => true), late]).finally(() => timer?.cancel());
+}

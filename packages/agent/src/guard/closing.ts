@@ -1,18 +1,8 @@
 // The end of a guard's connection: events that wait for a hub that is away, and events that are lost, are named, and
 // the agent goes on.
 import { emitWarning } from 'node:process';
-import type { Clock, Timer } from '../clock.ts';
 import { HubConnectionError, HubResponseError, type OnError } from '../failure.ts';
 import type { ServerSink } from '../sinks/server.ts';
-
-/** @throws the task's failure; Error when it takes longer */
-export async function inTime(clock: Clock, ms: number, task: Promise<void>): Promise<void> {
-  let timer: Timer | undefined;
-  const late = new Promise<void>((_, reject) => {
-    timer = clock.after(ms, () => reject(new Error(`not done within ${ms} ms`)), true);
-  });
-  await Promise.race([task, late]).finally(() => timer?.cancel());
-}
 
 const isAway = (failure: unknown): boolean =>
   failure instanceof HubConnectionError || (failure instanceof HubResponseError && failure.status >= 500);

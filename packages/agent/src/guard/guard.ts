@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { ApprovalBackend } from '../approvals.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, inTime, systemClock } from '../clock.ts';
 import { BufferFullError, type OnError } from '../failure.ts';
 import type { GuardMode } from '../record.ts';
 import { toolNameProblem } from '../rules/evaluate/call.ts';
@@ -21,7 +21,7 @@ import { ToolReports } from '../tools/tool-reports.ts';
 import { judgedArguments, judgedCopy } from './arguments.ts';
 import type { Governs, RunOptions, ToolArgs } from './call.ts';
 import { checkConnectOptions, checkEvaluateOptions, checkGuardOptions, checkRunOptions } from './checks.ts';
-import { closeServerSink, inTime } from './closing.ts';
+import { closeServerSink } from './closing.ts';
 import { connectGuard } from './connect.ts';
 import { Outcomes } from './counters.ts';
 import { tellFindings } from './findings.ts';
@@ -307,8 +307,12 @@ export class Guard implements Governs {
     const failures: unknown[] = [];
     this.#toolReports.close();
     const { closeTimeout = defaultCloseTimeout } = this.#options;
-    const counted = inTime(this.#clock, closeTimeout, this.#outcomes.settled())
-      .catch((failure: unknown) => this.#onError(failure, 'counting the outcome of a call'))
+    const counted = inTime(this.#clock, closeTimeout, this.#outcomes.settled(), true)
+      .then((isDone) => {
+        if (isDone) return;
+        const failure = new Error(`not done within ${closeTimeout} ms`);
+        this.#onError(failure, 'counting the outcome of a call');
+      })
       .catch((failure: unknown) => failures.push(failure));
     for (const close of [...this.#closers.splice(0), async () => this.#sink.close?.()]) {
       await close().catch((failure: unknown) => failures.push(failure));

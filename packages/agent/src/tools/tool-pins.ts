@@ -1,6 +1,6 @@
 // Tool pins of one MCP server: each listing is observed before its tools are called, reported to the hub, and judged by
 // the pins in force. One ToolPins may serve many sessions, each with a listing of its own.
-import type { Clock, Timer } from '../clock.ts';
+import { type Clock, inTime, type Timer } from '../clock.ts';
 import type { HttpConnection } from '../http.ts';
 import { problemTexts, readToolList, type ToolProblem } from '../rules/tools/definition.ts';
 import { type PinMode, type ToolPin, type ToolVerdict, verdictOf } from '../rules/tools/pins.ts';
@@ -110,12 +110,7 @@ export class ToolPins {
     });
     // Without a document nothing is known of the mode, which may be one that refuses.
     if (this.#file.document && this.mode === 'observe') return;
-    let timer: Timer | null = null;
-    const late = new Promise<void>((resolve) => {
-      timer = clock.after(patience, resolve, true);
-    });
-    await Promise.race([done, late]);
-    (timer as Timer | null)?.cancel();
+    await inTime(clock, patience, done, true);
   }
 
   get #decided(): readonly ToolPin[] {

@@ -1,6 +1,6 @@
 // The tools of an MCP server as the proxy lists them itself, for the names of their arguments.
 import { randomUUID } from 'node:crypto';
-import type { Clock, Timer } from '../../clock.ts';
+import { type Clock, inTime, type Timer } from '../../clock.ts';
 import { type Fields, fieldsOf } from '../../fields.ts';
 import type { Guard } from '../../guard/guard.ts';
 import { foldCase } from '../../rules/fold.ts';
@@ -81,19 +81,8 @@ export class ToolList {
    */
   async ready(): Promise<void> {
     if (!this.#listing && !this.#next && !this.#levels) this.refresh();
-    let listing = this.#next ?? this.#listing;
-    if (listing) {
-      let isLate = false;
-      let timer: Timer | null = null;
-      const late = new Promise<void>((resolve) => {
-        timer = this.#options.clock.after(patience, () => {
-          isLate = true;
-          resolve();
-        });
-      });
-      for (; listing && !isLate; listing = listing.successor) await Promise.race([listing.done, late]);
-      (timer as Timer | null)?.cancel();
-    }
+    const listing = this.#next ?? this.#listing;
+    if (listing) await inTime(this.#options.clock, patience, endOf(listing));
     if (!this.#levels) throw new MessageError(codes.server, 'the MCP server is not running; try again later');
   }
 
@@ -214,6 +203,11 @@ export class ToolList {
     listing?.end();
     if (this.#next) this.#beginLater(this.#next);
   }
+}
+
+/** Resolves with the end of the listing, or of the last one that began in its place. */
+async function endOf(first: Listing): Promise<void> {
+  for (let listing: Listing | null = first; listing; listing = listing.successor) await listing.done;
 }
 
 function newListing(): Listing {
