@@ -79,39 +79,44 @@ const isObject = (value: unknown): value is { readonly [name: string]: unknown }
 const isId = (value: unknown): value is Id =>
   typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value));
 
+/** A reader for the one message of a text, or for each of its batch. @throws MessageError, as do the readers */
+function membersOf(text: string): (() => Message)[] {
+  const json = readJson(text);
+  if (!Array.isArray(json)) return [() => messageOf(json, text)];
+  if (json.length === 0) throw new MessageError(codes.invalid, 'the batch is empty');
+  return json.map((one) => () => messageOf(one));
+}
+
 /** One message, or those of a batch. @throws MessageError */
-export function readMessages(text: string): Message[] {
-  const read = readJson(text);
-  if (!Array.isArray(read)) return [messageOf(read, text)];
-  if (read.length === 0) throw new MessageError(codes.invalid, 'the batch is empty');
-  return read.map((one) => messageOf(one));
+export const readMessages = (text: string): Message[] => membersOf(text).map((read) => read());
+
+/** Ids of the requests or of the responses in a text that is refused. */
+const idsIn = (text: string, kind: 'request' | 'response'): readonly Id[] =>
+  [looseJson(text)].flat().flatMap((one) => {
+    const { id, method } = isObject(one) ? one : {};
+    return isId(id) && (method === undefined) === (kind === 'response') ? [id] : [];
+  });
+
+function messageErrorOf(failure: unknown): MessageError {
+  if (failure instanceof MessageError) return failure;
+  throw failure;
 }
 
 /** Messages of a client. A batch gives an error in the place of each member that is no message. */
 export function readClientMessages(text: string): (Message | MessageError)[] {
-  const errorOf = (failure: unknown): MessageError => {
-    if (failure instanceof MessageError) return failure;
-    throw failure;
-  };
-  let read: unknown;
+  let members: (() => Message)[];
   try {
-    read = readJson(text);
-    if (!Array.isArray(read)) return [messageOf(read, text)];
-    if (read.length === 0) throw new MessageError(codes.invalid, 'the batch is empty');
+    members = membersOf(text);
   } catch (failure) {
-    const { code, message, id } = errorOf(failure);
-    const loose = looseJson(text);
-    const ids = (Array.isArray(loose) ? loose : []).flatMap((one) => {
-      const { id: own, method } = isObject(one) ? one : {};
-      return isId(own) && method !== undefined ? [own] : [];
-    });
+    const { code, message, id } = messageErrorOf(failure);
+    const ids = idsIn(text, 'request');
     return (ids.length > 0 ? ids : [id]).map((own) => new MessageError(code, message, own));
   }
-  return read.map((one) => {
+  return members.map((read) => {
     try {
-      return messageOf(one);
+      return read();
     } catch (failure) {
-      return errorOf(failure);
+      return messageErrorOf(failure);
     }
   });
 }
@@ -125,13 +130,10 @@ export function readServerMessages(text: string): Message[] {
   try {
     return readMessages(text);
   } catch (failure) {
-    if (!(failure instanceof MessageError)) throw failure;
-    const ids = [looseJson(text)].flat().flatMap((one) => {
-      const { id, method } = isObject(one) ? one : {};
-      return isId(id) && method === undefined ? [id] : [];
-    });
+    const { message } = messageErrorOf(failure);
+    const ids = idsIn(text, 'response');
     if (ids.length === 0) throw failure;
-    const reason = `the MCP server's answer is not valid: ${failure.message}`;
+    const reason = `the MCP server's answer is not valid: ${message}`;
     return ids.map((id) => failureOf(id, codes.server, reason));
   }
 }
