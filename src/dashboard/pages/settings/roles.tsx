@@ -54,7 +54,7 @@ export function RoleEditor({ roles, onRoles }: EditorProps): JSX.Element {
 
 type User = Reply<'listUsers'>[number];
 
-export const hasRoles = ({ roles }: Pick<User, 'roles'>, others: readonly Role[]): boolean =>
+export const areSameRoles = (roles: readonly Role[], others: readonly Role[]): boolean =>
   roles.length === others.length &&
   roles.every((one) => others.some(({ env, role }) => env === one.env && role === one.role));
 
@@ -81,7 +81,7 @@ export async function reloadRow<R>(operation: Operation, isRow: (row: R) => bool
 /** @returns null if the list has other roles than `base`: nothing is saved */
 async function saveRoles({ user, roles, base }: RolesChange): Promise<User | null> {
   const newest = await reloadRow<User>('listUsers', ({ user_id: id }) => id === user.user_id);
-  if (newest && !hasRoles(newest, base)) return null;
+  if (newest && !areSameRoles(newest.roles, base)) return null;
   return call('updateUser', { params: { user_id: user.user_id }, body: { roles: [...roles] } });
 }
 
@@ -116,7 +116,7 @@ export function useRolesDraft(
   return {
     roles,
     base,
-    hasMoved: !hasRoles({ roles: [...current] }, base) && !save.isPending && !isSaved,
+    hasMoved: !areSameRoles(current, base) && !save.isPending && !isSaved,
     setRoles: (next: readonly Role[]): void => setDraft({ roles: next, base }),
     load: () => settle(null),
     keep: () => settle({ roles, base: current }),

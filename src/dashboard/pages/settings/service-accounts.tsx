@@ -13,7 +13,7 @@ import { say } from '../../ui/messages.tsx';
 import { Data } from '../../ui/parts.tsx';
 import { RecordForm, type Resource, ResourceView, removal } from '../../ui/resource.tsx';
 import { adminPage } from './admin-page.tsx';
-import { hasRoles, RoleEditor, reloadRow, useRolesDraft } from './roles.tsx';
+import { areSameRoles, RoleEditor, reloadRow, useRolesDraft } from './roles.tsx';
 import { Expiry, isSoon, ServiceTokens } from './service-tokens.tsx';
 
 type Account = Reply<'listServiceAccounts'>[number];
@@ -165,7 +165,7 @@ interface AccountChange {
 async function saveAccount({ id, name, roles, base }: AccountChange) {
   if (roles) {
     const newest = await reloadRow<Account>('listServiceAccounts', (account) => account.id === id);
-    if (newest && !hasRoles(newest, base)) return null;
+    if (newest && !areSameRoles(newest.roles, base)) return null;
   }
   const body = { ...(name === undefined ? {} : { name }), ...(roles ? { roles: [...roles] } : {}) };
   return call('updateServiceAccount', { params: { account_id: id }, body });
@@ -186,7 +186,7 @@ function Change({ account, onClose }: ChangeProps): JSX.Element {
     // Another admin may have changed the rest.
     const change = {
       name: name === initial.name ? undefined : name,
-      roles: hasRoles({ roles: [...roles] }, base) ? undefined : roles,
+      roles: areSameRoles(roles, base) ? undefined : roles,
     };
     if (!change.name && !change.roles) {
       onClose();
