@@ -449,9 +449,9 @@ then: {effect: deny, message: no}`;
   ])('that is not complete ends with an error', async (played, words) => {
     await put();
     provider.play(played);
-    const found = await events();
-    expect(found[0]).toEqual({ kind: 'text', text: 'half' });
-    expect(found.at(-1)).toEqual({ kind: 'failed', message: expect.stringContaining(words) });
+    const answer = await events();
+    expect(answer[0]).toEqual({ kind: 'text', text: 'half' });
+    expect(answer.at(-1)).toEqual({ kind: 'failed', message: expect.stringContaining(words) });
   });
 
   it('ends without use where the provider reported none', async () => {

@@ -250,8 +250,8 @@ it('a node that died during an import leaves its events to whoever reads the run
   try {
     const runs = client.db(name).collection('runs');
     const tenantId = uuid();
-    const asked = ofSession('s', { callId: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
-    const batch = { ...aBatch(tenantId, [asked]), isImported: true as const };
+    const question = ofSession('s', { callId: `${tenantId}/1`, verdict: 'call_asked', timestamp: t0 });
+    const batch = { ...aBatch(tenantId, [question]), isImported: true as const };
     await store.events.ingest(batch);
     const key = { agentId: 'agent-1', sessionId: 's' };
     const whole = await store.runs.get(tenantId, key, t0);

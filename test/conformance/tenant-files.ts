@@ -108,16 +108,16 @@ export function tenantFilesContract(name: string, open: Open): void {
     it('add no entry to the audit chain for a decision that the file contains', async () => {
       const { events, audit } = shared.get();
       const tenantId = uuid();
-      const asked = ofSession('s', { callId: uuid(), verdict: 'call_asked', timestamp: t0 });
-      const granted = { ...asked, verdict: 'call_approval_granted' };
-      const batch = { ...aBatch(tenantId, [asked, granted]), isImported: true as const };
+      const question = ofSession('s', { callId: uuid(), verdict: 'call_asked', timestamp: t0 });
+      const granted = { ...question, verdict: 'call_approval_granted' };
+      const batch = { ...aBatch(tenantId, [question, granted]), isImported: true as const };
       await events.ingest(batch);
       await events.ingest({
         ...batch,
-        events: [asked, granted, { ...asked, verdict: 'call_approval_blocked' }],
+        events: [question, granted, { ...question, verdict: 'call_approval_blocked' }],
       });
       expect(await audit.getHead(tenantId)).toBeNull();
-      await events.ingest(aBatch(tenantId, [{ ...asked, verdict: 'call_approval_timeout' }]));
+      await events.ingest(aBatch(tenantId, [{ ...question, verdict: 'call_approval_timeout' }]));
       expect(await audit.getHead(tenantId)).toMatchObject({ seq: 1 });
     });
   });

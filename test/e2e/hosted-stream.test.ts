@@ -116,7 +116,7 @@ it('reports every ruleset to a stream that names none, whatever its agent is ass
   const body = { bundle_name: 'given' };
   const assigned = await hub.call('PATCH', '/api/v1/agent-registrations/assigned', { cookie, body });
   expect(assigned.status).toBe(200);
-  const named = await open('env=production&bundle_name=given', 'assigned');
+  const byName = await open('env=production&bundle_name=given', 'assigned');
   expect((await client.next('contract_update')).data.bundle_name).toBe('given');
   const { id } = client.frames.at(-1) ?? {};
   await put('run', ruleset('run'));
@@ -134,9 +134,9 @@ it('reports every ruleset to a stream that names none, whatever its agent is ass
     ['contract_update', 'given', 2],
   ];
   expect((await frames(client)).slice(-3)).toEqual(later);
-  expect((await frames(named)).filter(([, name]) => name !== 'given')).toEqual([]);
+  expect((await frames(byName)).filter(([, name]) => name !== 'given')).toEqual([]);
   client.close();
-  named.close();
+  byName.close();
   // A client that comes back is sent the same.
   const back = await SseClient.open(`${hub.url}/v1/stream?env=production`, {
     Authorization: `Bearer ${key}`,

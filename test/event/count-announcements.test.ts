@@ -30,7 +30,7 @@ function stage() {
   return { clock, bus, count, taken, pass: (ms: number) => clock.advanceAsync(ms, 50) };
 }
 
-const told = (announcements: readonly AnnouncementOf<'callsCounted'>[]) =>
+const rowsOf = (announcements: readonly AnnouncementOf<'callsCounted'>[]) =>
   announcements.map((one) => [one.env, one.counts]);
 
 it('are summed for a second by environment', async () => {
@@ -43,7 +43,7 @@ it('are summed for a second by environment', async () => {
   count('t', 'staging', counts(7), 0);
   expect(taken()).toEqual([]);
   await pass(1_000);
-  expect(told(taken())).toEqual([
+  expect(rowsOf(taken())).toEqual([
     ['production', counts(3, 5)],
     ['staging', counts(7)],
   ]);
@@ -51,7 +51,7 @@ it('are summed for a second by environment', async () => {
   await pass(950);
   expect(taken()).toEqual([]);
   await pass(50);
-  expect(told(taken())).toEqual([['production', counts(1)]]);
+  expect(rowsOf(taken())).toEqual([['production', counts(1)]]);
 });
 
 it('follow again after a failure, however late it came, under the id of the failed announcement', async () => {
@@ -65,7 +65,7 @@ it('follow again after a failure, however late it came, under the id of the fail
   await pass(2_500);
   expect(taken()).toEqual([failed]);
   await pass(1_000);
-  expect(told(taken())).toEqual([['production', counts(4)]]);
+  expect(rowsOf(taken())).toEqual([['production', counts(4)]]);
   await pass(5_000);
   expect(taken()).toEqual([]);
 });
@@ -75,11 +75,11 @@ it('are zero when only outcomes came, and sent at most once a second as others a
   count('t', 'production', counts(0), 3);
   count('t', 'production', counts(0), 1);
   await pass(1_000);
-  expect(told(taken())).toEqual([['production', counts(0)]]);
+  expect(rowsOf(taken())).toEqual([['production', counts(0)]]);
   count('t', 'production', counts(0), 1);
   count('t', 'production', counts(2), 0);
   await pass(1_000);
-  expect(told(taken())).toEqual([['production', counts(2)]]);
+  expect(rowsOf(taken())).toEqual([['production', counts(2)]]);
   await pass(5_000);
   expect(taken()).toEqual([]);
 });

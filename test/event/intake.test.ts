@@ -66,9 +66,9 @@ function stage(answer: (part: Part, call: number) => Partial<IngestResult> = () 
   const intake = createEventIntake(ports);
   const take = (events: readonly EventInput[]) =>
     intake.ingest(principal, { events, places: events.map((_, i) => i), manifest: null }, async () => {});
-  const told = () =>
+  const totals = () =>
     announced.splice(0).flatMap((one) => (one.kind === 'eventsAccepted' ? [one.accepted] : []));
-  return { sizes, bus, registered, take, told };
+  return { sizes, bus, registered, take, totals };
 }
 
 /** How many events each call of the store had. */
@@ -90,16 +90,16 @@ it('stores a thousand events of one session at once, and a hundred of as many ag
 });
 
 it('announces at once what it stored of a batch that failed after its first part', async () => {
-  const { take, told } = stage((_part, call) => {
+  const { take, totals } = stage((_part, call) => {
     if (call === 2) throw new HubError('overloaded', 'full');
     return {};
   });
   await expect(take(many(1_500, () => ({})))).rejects.toThrow('full');
-  expect(told()).toEqual([1_000]);
+  expect(totals()).toEqual([1_000]);
 });
 
 it('owes what it stored of such a batch while the bus is away, and announces it with the repeat', async () => {
-  const { take, told, bus } = stage(({ events: { length } }, call) => {
+  const { take, totals, bus } = stage(({ events: { length } }, call) => {
     if (call === 2) throw new HubError('overloaded', 'full');
     return call === 3 ? { accepted: 0, duplicates: length } : {};
   });
@@ -108,16 +108,16 @@ it('owes what it stored of such a batch while the bus is away, and announces it 
   await expect(take(events)).rejects.toThrow('full');
   bus.isAway = false;
   expect(await take(events)).toMatchObject({ accepted: 500, duplicates: 1_000 });
-  expect(told()).toEqual([1_000, 500]);
+  expect(totals()).toEqual([1_000, 500]);
 });
 
 it('announces events that are stored although their agents could not be noted, and notes those again', async () => {
-  const { take, told, registered } = stage((_part, call) =>
+  const { take, totals, registered } = stage((_part, call) =>
     call === 1 ? { agentsError: new HubError('unavailable', 'away') } : {},
   );
   const events = many(3, () => ({ agentId: 'new' }));
   await expect(take(events)).rejects.toThrow('away');
-  expect({ told: told(), registered }).toEqual({ told: [3], registered: [] });
+  expect({ totals: totals(), registered }).toEqual({ totals: [3], registered: [] });
   await take(events);
   expect(registered).toEqual(['new']);
 });

@@ -274,8 +274,8 @@ describe('log-outs of the provider', () => {
     expect((await comeBack()).status).toBe(302);
     const userId = (await t.hub.store.tenants.getUserByEmail('bob@example.com'))?.id ?? '';
     const bob: UserCaller = { ...ann, userId, email: 'bob@example.com' };
-    const asked = await t.call('createApproval', { body: { tool_name: 'x', message: 'm' } }, t.key(ann));
-    const params = { approval_id: asked.body.id };
+    const request = await t.call('createApproval', { body: { tool_name: 'x', message: 'm' } }, t.key(ann));
+    const params = { approval_id: request.body.id };
     await t.call('assignApproval', { params, body: { user_id: userId } }, bob);
     expect(await post(await logoutToken('bob'))).toBe(200);
     expect((await t.call('getApproval', { params }, ann)).body).toMatchObject({ assignee: null });
